@@ -395,7 +395,7 @@ class GreensFunctions(Saved):
         order, rows, axes, targets = held_directions(find, held)
         places = np.array(order, dtype=np.int32)[rows]
         freed = released_of(self._core, released)
-        load = load_of(force, len(self.nodes), self.releasable[freed])
+        load = None if force is None else load_of(force, len(self.nodes), self.releasable[freed])
         refuse_followers(self._ties, self.nodes[places], axes, self.releasable[freed])
         needed = 8.0 * (len(places) ** 2 + 9.0 * len(freed) ** 2)
         require_memory(needed, "held or released", "name fewer nodes")
@@ -490,7 +490,7 @@ class GreensFunctions(Saved):
         elif apart.shape != (m, 3):
             raise InputError(f"gaps must have shape ({m},) or ({m}, 3), got {apart.shape}")
         freed = released_of(self._core, released)
-        load = load_of(force, len(self.nodes), self.releasable[freed])
+        load = None if force is None else load_of(force, len(self.nodes), self.releasable[freed])
         f, place, state, u, moved, lift, (end, residual, *_) = self._core.contact(
             places, shares, unit, apart, mu, load, freed, tolerance_of(tol), threads()
         )

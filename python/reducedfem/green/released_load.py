@@ -38,8 +38,8 @@ class SurfaceLoad(np.ndarray[Any, np.dtype[np.float64]]):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **options: Any) -> Any:
         out = options.get("out", ())
-        sets = [x.released for x in given if isinstance(x, SurfaceLoad)]
-        sets = [one for one in sets if one is not None]
+        loads = [x for x in given if isinstance(x, SurfaceLoad)]
+        sets = [x.released for x in loads if x.released is not None]
         if ufunc in (np.add, np.subtract):
             for one in sets[1:]:
                 _require_same(sets[0], one, "a load made with", "one made with")
@@ -69,12 +69,8 @@ def _plain(x: Any) -> Any:
     return x.view(np.ndarray) if isinstance(x, SurfaceLoad) else x
 
 
-def load_of(
-    force: ArrayLike | None, n: int, released: NDArray[np.int32]
-) -> NDArray[np.float64] | None:
+def load_of(force: ArrayLike, n: int, released: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return a load on n nodes as (n, 3); refuse one that was made for other released nodes."""
-    if force is None:
-        return None
     if isinstance(force, SurfaceLoad) and force.released is not None:
         _require_same(
             force.released, released, "force is a surface_load made with", "this call has"
