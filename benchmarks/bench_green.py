@@ -158,19 +158,22 @@ def contact() -> list[Row]:
 
 
 def touching() -> list[Row]:
-    """Measure cycles of a tip that sticks, and of one that slides over the plate."""
+    """Measure cycles of tips that stick and slide on the plate, with friction and without."""
     green, _ = made()
     surface = plate().mesh.surface()
     begin = time.perf_counter()
     tip = rf.PointProxyContact(green, surface, 0.03, 0.4, progress=False)
     seconds = time.perf_counter() - begin
+    smooth = rf.PointProxyContact(green, surface, 0.03, 0.0, progress=False)
     high, n = surface.bounds[1][2], 4000
     times = 1e-3 * np.arange(n)
     rows = []
-    for what, way in (("sticks", 0.0), ("slides", 0.2)):
+    for what, way, contact in (
+        ("sticks", 0.0, tip), ("slides", 0.2, tip), ("slides without friction", 0.2, smooth),
+    ):  # fmt: skip
         path = np.full((n, 3), high - 2e-3)
         path[:, 0], path[:, 1] = 0.4 + way * times / times[-1], 0.5
-        session = rf.HapticSession(tip, rf.ReplayDevice(times, path), ramp=0.0)
+        session = rf.HapticSession(contact, rf.ReplayDevice(times, path), ramp=0.0)
         # the last cycle ends with the work of making its records
         records = session.run(n)[100:-1]
         session.close()
@@ -186,7 +189,7 @@ def touching() -> list[Row]:
             f"{tip.nodes_per_disc:.0f} nodes in each", seconds / made()[1], "making G"),
         *(
             Row(f"a tip that {what}: a cycle", float(np.median(spent)), "us", MARK_POINT_US,
-                f"friction, {100 * share:.0f} % of the cycles slip; {spread(spent)}",
+                f"{100 * share:.0f} % of the cycles slip; {spread(spent)}",
                 float(np.median(spent)) / small, "numpy.linalg.solve, 3 unknowns")
             for what, spent, share in rows
         ),

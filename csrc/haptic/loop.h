@@ -57,7 +57,7 @@ typedef struct rf_loop {
   // `interrupted` is a part of `over`: released after it, so that a reader that loads it first,
   // with acquire order, finds the part no larger than the whole.
   _Atomic int64_t ticks, over, interrupted, skipped, unrecorded, too_deep, shortened, paused;
-  _Atomic int64_t made_up, unsolved, unanswered, crowded;
+  _Atomic int64_t made_up, unsolved, unanswered, crowded, inside;
   _Atomic double energy_j, most_energy_j, most_depth_m, stiffest_n_per_m;
   rf_feel feel;  // used by the loop only; published in the next two lines
   _Atomic int64_t touching, saturated;

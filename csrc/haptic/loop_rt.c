@@ -65,6 +65,7 @@ rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
   if (record.flags & RF_TICK_UNSOLVED) COUNT(loop->unsolved, 1);
   if (record.flags & RF_TICK_CROWDED) COUNT(loop->crowded, 1);
   if (record.flags & RF_TICK_UNANSWERED) COUNT(loop->unanswered, 1);
+  if (record.flags & RF_TICK_INSIDE) COUNT(loop->inside, 1);
   const rf_touch_felt *felt = rf_tick_felt_rt(loop->tick);
   if (felt && felt->stiffness_n_per_m > LOAD(loop->stiffest_n_per_m))
     STORE(loop->stiffest_n_per_m, felt->stiffness_n_per_m);

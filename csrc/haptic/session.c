@@ -364,6 +364,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->unsolved = atomic_load(&loop->unsolved);
   out->crowded = atomic_load(&loop->crowded);
   out->unanswered = atomic_load(&loop->unanswered);
+  out->inside = atomic_load(&loop->inside);
   out->unrecorded = atomic_load(&loop->unrecorded);
   out->written = atomic_load(&s->written);
   out->file_error = atomic_load(&s->file_error);

@@ -61,6 +61,7 @@ typedef struct rf_session_status {
   int64_t unsolved;     // cycles in which friction was not solved (RF_TICK_UNSOLVED)
   int64_t crowded;      // cycles with more points than sites (RF_TICK_CROWDED)
   int64_t unanswered;   // cycles in which a touched body did not answer (RF_TICK_UNANSWERED)
+  int64_t inside;       // cycles in which the hand was inside without a force (RF_TICK_INSIDE)
   int64_t unrecorded;   // records that found no room in the ring
   int64_t written;      // records in the file
   int file_error;       // errno that ended writing; 0: none

@@ -99,7 +99,8 @@ enum {
   RF_TICK_UNSOLVED = 1 << 17,    // forces of friction do not meet the tolerance
   RF_TICK_SLIPPING = 1 << 18,    // the hand slides over a touched body
   RF_TICK_UNANSWERED = 1 << 19,  // a touched body does not answer: forces fade out
-  RF_TICK_CROWDED = 1 << 20      // more points of shells with a local compliance touch than sites
+  RF_TICK_CROWDED = 1 << 20,     // more points of shells with a local compliance touch than sites
+  RF_TICK_INSIDE = 1 << 21       // the hand is inside of a touched body without a side: no force
 };
 
 // A contact, and its bodies.

@@ -21,6 +21,7 @@ static rf_status feel_rt(rf_cycle *c) {
   if (felt->flags & RF_TOUCH_DEEP) out->flags |= RF_TICK_TOO_DEEP;
   if (felt->flags & RF_TOUCH_SLIPS) out->flags |= RF_TICK_SLIPPING;
   if (felt->flags & RF_TOUCH_FAILED) out->flags |= RF_TICK_UNANSWERED;
+  if (felt->flags & RF_TOUCH_INSIDE) out->flags |= RF_TICK_INSIDE;
   rf_safety_mute_rt((felt->flags & RF_TOUCH_FAILED) != 0, &t->safety);
   return RF_OK;
 }

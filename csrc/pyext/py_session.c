@@ -434,7 +434,7 @@ static PyObject *status(PyObject *self, PyObject *unused) {
   Py_END_ALLOW_THREADS
   return Py_BuildValue(
       "{s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,"
-      "s:d,s:d,s:d,s:L,s:L,s:d,s:d,s:L,s:d,s:d,s:L}",
+      "s:d,s:d,s:d,s:L,s:L,s:d,s:d,s:L,s:d,s:d,s:L,s:L}",
       "phase", phases[s.phase], "closed", PyBool_FromLong(s.closed), "joined",
       PyBool_FromLong(s.joined), "here", PyBool_FromLong(rf_session_here(self_session(self))),
       "failure", py_text(s.failure.text), "priority", PyBool_FromLong(s.priority), "locked",
@@ -447,7 +447,8 @@ static PyObject *status(PyObject *self, PyObject *unused) {
       s.most_energy_j, "depth", atomic_load(&rf_session_loop(self_session(self))->most_depth_m),
       "touching", (long long)s.touching, "saturated", (long long)s.saturated, "chatter",
       s.chatter_n, "force", s.force_n, "unanswered", (long long)s.unanswered, "stiffest",
-      s.stiffest_n_per_m, "delay", s.delay_s, "crowded", (long long)s.crowded);
+      s.stiffest_n_per_m, "delay", s.delay_s, "crowded", (long long)s.crowded, "inside",
+      (long long)s.inside);
 }
 
 PyDoc_STRVAR(

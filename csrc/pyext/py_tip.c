@@ -80,8 +80,8 @@ PyDoc_STRVAR(
     touch_doc,
     "touch($self, position, /)\n--\n\n"
     "Make a cycle at a position of the tip in the world. Tuple of the force on the hand,\n"
-    "anchor, slip, depth, state (0 open, 1 stick, 2 slip), triangle, weights, force on the\n"
-    "body in its frame, and the number of releases taken up, with the part of the next.");
+    "anchor, slip, depth, state (0 open, 1 stick, 2 slip, 3 inside), triangle, weights, force\n"
+    "on the body in its frame, and the number of releases taken up, with the part of the next.");
 static PyObject *tip_touch(PyObject *self, PyObject *position) {
   rf_touch *touch = self_touch(self);
   rf_pose hand = {.quaternion = {1.0}};

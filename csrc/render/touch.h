@@ -18,10 +18,11 @@
 
 // Flags of a cycle.
 enum {
-  RF_TOUCH_SLIPS = 1,  // the contact slides over the body
-  RF_TOUCH_DEEP = 2,   // beyond the depth for which the body has a force, or jammed: it is bounded
-  RF_TOUCH_FAILED = 4  // the body does not answer, as its thread has stalled: the session makes the
-                       // force fade out, and fade in once the body answers again
+  RF_TOUCH_SLIPS = 1,   // the contact slides over the body
+  RF_TOUCH_DEEP = 2,    // beyond the depth for which the body has a force, or jammed: it is bounded
+  RF_TOUCH_FAILED = 4,  // the body does not answer, as its thread has stalled: the session makes
+                        // the force fade out, and fade in once the body answers again
+  RF_TOUCH_INSIDE = 8   // the hand is inside and came through no side: no force until it has left
 };
 
 // Answer of a body, in the world.

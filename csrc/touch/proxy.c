@@ -29,8 +29,9 @@ static void forget_rt(void *self) {
   tip->now.released = (double)tip->stage->number + tip->blend;
   tip->felt = tip->now;
   tip->phase = RF_TIP_UNKNOWN;
+  tip->taken_j = 0.0;
   tip->searched = 0;
-  tip->has_last = false;
+  tip->barred = tip->has_last = false;
   for (int i = 0; i < 3; ++i) tip->last[i] = NAN;
 }
 
@@ -70,7 +71,8 @@ static void answer(const rf_tip *tip, const rf_pose *hand, rf_touch_felt *out) {
   const rf_tip_contact *now = &tip->felt;
   out->object = *hand;
   memcpy(out->anchor_m, hand->position_m, sizeof out->anchor_m);
-  if (now->state == RF_TIP_OPEN) return;
+  if (now->state == RF_TIP_INSIDE) out->flags |= RF_TOUCH_INSIDE;
+  if (now->state == RF_TIP_OPEN || now->state == RF_TIP_INSIDE) return;
   rf_quat_rotate(turn, now->anchor, out->anchor_m);
   rf_quat_rotate(turn, now->slip, out->slip_m);
   rf_quat_rotate(turn, now->force, out->force_n);

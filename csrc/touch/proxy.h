@@ -9,6 +9,13 @@
 //     C f = d, if |f_t| <= mu f_n, f_n = -n.f:  the anchor sticks to the tip;
 //     n.(C f) = n.d, |f_t| = mu f_n, f_t along the tangential slip d - C f:  it slips,
 //         and moves over the surface to where no slip is left.
+// An anchor walks only if the energy in store, f.C f / 2, rises by no more than the contact has
+// taken from the hand so far.  Without friction C f = d, at an anchor where d.C^-1 d / 2 is least
+// (proxy_smooth_rt.c).
+//
+// A tip that begins inside has a side only if it is not deep (RF_TIP_BEGIN), the body is thick
+// there, and the surface next to it is not held.  Else, and if it comes in beyond the largest depth
+// in one cycle, it has no force until it has been outside.
 //
 // Discs are found about the vertices and the middles of edges; inside triangles their shares and
 // C are interpolated by quadratic functions, which keep centre and radius of gyration of a disc; C
@@ -39,7 +46,12 @@ typedef struct rf_tip_settings {
   rf_pose pose;            // of the body at rest, in the world
 } rf_tip_settings;
 
-typedef enum rf_tip_state { RF_TIP_OPEN, RF_TIP_STICKS, RF_TIP_SLIPS } rf_tip_state;
+typedef enum rf_tip_state {
+  RF_TIP_OPEN,
+  RF_TIP_STICKS,
+  RF_TIP_SLIPS,
+  RF_TIP_INSIDE  // no force until the tip has been outside
+} rf_tip_state;
 
 // Contact after a cycle, in the frame of the body.
 typedef struct rf_tip_contact {
@@ -48,7 +60,7 @@ typedef struct rf_tip_contact {
   double weight[3];  // barycentric coordinates of the anchor
   double anchor[3];  // its place at rest
   double force[3];   // on the body, N
-  double slip[3];    // d - C f
+  double slip[3];    // d - C f; 0 without friction
   double normal[3];  // outward, unit
   double stiffness;  // of a slipping contact: change of its force with the depth, N/m
   double depth_m;    // of the tip below the surface at the anchor
@@ -59,6 +71,9 @@ typedef struct rf_tip_contact {
 // Least normal compliance of a slipping contact over that without friction: large coefficients may
 // jam a contact, whose force would have no bound.
 #define RF_TIP_JAMMED 0.25
+
+// Largest depth at which a tip may begin, over the largest one; and its share of the thickness.
+#define RF_TIP_BEGIN 0.25
 
 // Time in which a pressed tip takes up a release: as forces fade in (haptic/safety_rt.c).
 #define RF_TIP_RELEASE_S 0.05

@@ -132,6 +132,15 @@ void rf_tip_scan_rt(const rf_tip_tables *t, const double point[3], int32_t begin
   for (int32_t k = begin; k < end; ++k) try_triangle(t, k, point, best);
 }
 
+void rf_tip_normal_rt(const rf_tip_tables *t, const rf_tip_place *place, double normal[3]) {
+  const double *corner = t->corner_normal + 9 * (int64_t)place->triangle;
+  for (int i = 0; i < 3; ++i)
+    normal[i] = place->weight[0] * corner[i] + place->weight[1] * corner[3 + i] +
+                place->weight[2] * corner[6 + i];
+  const double length = rf_vec3_length(normal);
+  for (int i = 0; i < 3; ++i) normal[i] /= length;
+}
+
 void rf_tip_outward_rt(const rf_tip_tables *t, const rf_tip_place *place, double normal[3]) {
   const int64_t side = 3 * (int64_t)place->triangle + place->feature % 3;
   if (place->feature < 0) {

@@ -3,7 +3,8 @@
 // Outside of the body the nearest place is looked up in the grid.  A tip that has entered since the
 // last cycle gets its anchor where its way crossed the surface.  While it touches, the anchor stays
 // on the surface however deep the tip goes; where it slips the anchor walks, after the force is
-// sent, to the place next to the tip less the elastic displacement.
+// sent, to the place next to the tip less the elastic displacement.  Without friction it walks
+// before (proxy_smooth_rt.c).
 #include <math.h>
 #include <string.h>
 
@@ -46,15 +47,11 @@ void rf_tip_soften_rt(rf_tip *tip) {
 }
 
 void rf_tip_anchor_rt(rf_tip *tip, const rf_tip_place *place, const double *normal) {
-  const rf_tip_tables *t = tip->tables;
-  const double *corner = t->corner_normal + 9 * (int64_t)place->triangle;
   double *n = tip->frame;
-  for (int i = 0; i < 3; ++i)
-    n[i] = place->weight[0] * corner[i] + place->weight[1] * corner[3 + i] +
-           place->weight[2] * corner[6 + i];
-  if (normal) memcpy(n, normal, 3 * sizeof *n);
-  const double length = rf_vec3_length(n);
-  for (int i = 0; i < 3; ++i) n[i] /= length;
+  if (normal)
+    memcpy(n, normal, 3 * sizeof *n);
+  else
+    rf_tip_normal_rt(tip->tables, place, n);
   rf_vec3_tangents(n, n + 3, n + 6);
   tip->now.triangle = place->triangle;
   memcpy(tip->now.weight, place->weight, sizeof place->weight);
@@ -77,17 +74,50 @@ static void from_frame(const double *frame, const double v[3], double out[3]) {
 
 static void open_contact(rf_tip *tip, rf_tip_phase phase) {
   tip->phase = phase;
-  tip->now.state = RF_TIP_OPEN;
+  tip->taken_j = 0.0;
+  tip->now.state = tip->barred ? RF_TIP_INSIDE : RF_TIP_OPEN;
   tip->now.depth_m = 0.0;
   tip->now.deep = false;
   memset(tip->now.force, 0, sizeof tip->now.force);
   memset(tip->now.slip, 0, sizeof tip->now.slip);
 }
 
+// Returns true if a point is outside, by the nearest place.
+static bool outside(const rf_tip *tip, const double point[3], const rf_tip_place *place,
+                    double outward[3]) {
+  double way[3];
+  rf_tip_outward_rt(tip->tables, place, outward);
+  rf_vec3_sub(point, place->position, way);
+  const double length = rf_vec3_length(outward);
+  return rf_vec3_dot(outward, way) >= -AT * tip->tables->size_m * length;
+}
+
+// Returns true if a point that is outside at this place is so at the place of all next to it too:
+// else it would enter again in the next cycle.
+static bool has_left(const rf_tip *tip, const double point[3], const rf_tip_place *place) {
+  double outward[3];
+  rf_tip_place next;
+  if (!outside(tip, point, place, outward)) return false;
+  return !rf_tip_near_rt(tip->tables, point, &next) || outside(tip, point, &next, outward);
+}
+
+static void press_smooth(rf_tip *tip, const double point[3]) {
+  rf_tip_place next = {.triangle = tip->now.triangle};
+  rf_tip_walk_rt(tip->tables, point, &next);
+  if (has_left(tip, point, &next))
+    open_contact(tip, RF_TIP_OUTSIDE);
+  else
+    rf_tip_smooth_rt(tip, point, &next);
+}
+
 // Solves for the force at the anchor.
 static void press(rf_tip *tip, const double point[3]) {
   rf_tip_contact *now = &tip->now;
   double d[3], f[3], slip[3];
+  if (!(tip->mu > 0.0)) {
+    press_smooth(tip, point);
+    return;
+  }
   way_to(tip, point, d, &now->deep);
   now->depth_m = fmax(-d[0], 0.0);
   d[0] = fmax(d[0], -tip->max_depth_m);
@@ -103,6 +133,22 @@ static void press(rf_tip *tip, const double point[3]) {
   }
   from_frame(tip->frame, f, now->force);
   from_frame(tip->frame, slip, now->slip);
+}
+
+// Returns true if a tip may get a side though it begins inside, next to this place.
+static bool may_begin(const rf_tip *tip, const double point[3], const rf_tip_place *place) {
+  const rf_tip_tables *t = tip->tables;
+  const double depth = RF_TIP_BEGIN * tip->max_depth_m;
+  if (!(place->square <= depth * depth)) return false;
+  for (int k = 0; k < 3; ++k)
+    if (t->place[t->edges.corner[3 * (int64_t)place->triangle + k]] < 0) return false;
+  for (int k = 2; k * RF_TIP_BEGIN <= 1.0; ++k) {
+    rf_tip_place other;
+    double below[3], outward[3];
+    for (int i = 0; i < 3; ++i) below[i] = place->position[i] + k * (point[i] - place->position[i]);
+    if (rf_tip_near_rt(t, below, &other) && outside(tip, below, &other, outward)) return false;
+  }
+  return true;
 }
 
 // Improves `best` by the place next to the point where the way of the tip crosses a plane; its
@@ -121,31 +167,38 @@ static void cross(const rf_tip *tip, const double point[3], int32_t triangle, co
   if (entry.square < best->square) *best = entry;
 }
 
+// Returns true if the tip may have passed walls of the body since the last cycle.
+static bool jumps(const rf_tip *tip, const double point[3]) {
+  const double most = FAR * tip->tables->grid.side_m;
+  double way[3];
+  rf_vec3_sub(point, tip->last, way);
+  return tip->has_last && rf_vec3_dot(way, way) > most * most;
+}
+
 // Puts the anchor where the way to a point inside crossed the surface, by the planes at the places
 // next to its begin and its end.
 static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
                   const double outward[3]) {
   const rf_tip_contact *before = &tip->now;
   rf_tip_place entry = *place;
+  double d[3];
+  bool far_in = false, has_side = false;
   if (tip->has_last) {
     entry.square = INFINITY;
     if (before->triangle >= 0)
       cross(tip, point, before->triangle, before->anchor, before->normal, &entry);
     cross(tip, point, place->triangle, place->position, outward, &entry);
+    has_side = entry.square < INFINITY || !jumps(tip, point);
   }
   rf_tip_anchor_rt(tip, &entry, NULL);
+  way_to(tip, point, d, &far_in);
+  if (tip->barred || far_in || !(has_side || may_begin(tip, point, place))) {
+    tip->barred = true;
+    open_contact(tip, RF_TIP_OUTSIDE);
+    return;
+  }
   tip->phase = RF_TIP_TOUCHING;
   press(tip, point);
-}
-
-// Returns true if a point is outside, by the nearest place.
-static bool outside(const rf_tip *tip, const double point[3], const rf_tip_place *place,
-                    double outward[3]) {
-  double way[3];
-  rf_tip_outward_rt(tip->tables, place, outward);
-  rf_vec3_sub(point, place->position, way);
-  const double length = rf_vec3_length(outward);
-  return rf_vec3_dot(outward, way) >= -AT * tip->tables->size_m * length;
 }
 
 static void settle(rf_tip *tip, const double point[3], const rf_tip_place *place) {
@@ -159,6 +212,7 @@ static void settle(rf_tip *tip, const double point[3], const rf_tip_place *place
   memcpy(tip->now.anchor, place->position, sizeof place->position);
   const double length = rf_vec3_length(outward);
   for (int i = 0; i < 3; ++i) tip->now.normal[i] = length > 0.0 ? outward[i] / length : 0.0;
+  tip->barred = false;
   open_contact(tip, RF_TIP_OUTSIDE);
 }
 
@@ -183,9 +237,7 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
   if (tip->phase == RF_TIP_TOUCHING) {
     press(tip, point);
   } else {
-    // in a jump the tip may have passed walls of the body
-    const double most = FAR * tip->tables->grid.side_m;
-    if (tip->phase == RF_TIP_UNKNOWN || rf_vec3_dot(way, way) > most * most)
+    if (tip->phase == RF_TIP_UNKNOWN || jumps(tip, point))
       search(tip, point);
     else if (rf_tip_near_rt(tip->tables, point, &place))
       settle(tip, point, &place);
@@ -236,15 +288,6 @@ static bool cone_normal(const rf_tip *tip, const rf_tip_place *place, double nor
   return length > 0.0;
 }
 
-// Returns true if a tip that is outside at this place is so at the place of all next to it too:
-// else it would enter again in the next cycle.
-static bool has_left(const rf_tip *tip, const rf_tip_place *place) {
-  double outward[3];
-  rf_tip_place next;
-  if (!outside(tip, tip->last, place, outward)) return false;
-  return !rf_tip_near_rt(tip->tables, tip->last, &next) || outside(tip, tip->last, &next, outward);
-}
-
 // Moves a place inside a triangle to the side whose opposite corner has the least weight, if that
 // is below a bound.
 static void snap(const rf_tip_tables *t, double bound, rf_tip_place *place) {
@@ -270,7 +313,7 @@ static void catch_at_edge(rf_tip *tip, const rf_tip_place *place) {
   rf_tip_place next = *place;
   double normal[3];
   rf_tip_walk_rt(tip->tables, tip->last, &next);
-  if (has_left(tip, &next)) {
+  if (has_left(tip, tip->last, &next)) {
     settle(tip, tip->last, &next);
   } else if (cone_normal(tip, place, normal)) {
     rf_tip_anchor_rt(tip, place, normal);
@@ -284,7 +327,7 @@ static double slip_left(const rf_tip *tip) {
   rf_tip_place place = {.triangle = tip->now.triangle};
   if (tip->phase == RF_TIP_TOUCHING) return rf_vec3_length(tip->now.slip);
   rf_tip_walk_rt(tip->tables, tip->last, &place);
-  return has_left(tip, &place) ? 0.0 : INFINITY;
+  return has_left(tip, tip->last, &place) ? 0.0 : INFINITY;
 }
 
 // Makes a pass in which the anchor follows the slip; false: it was the last one.
@@ -305,10 +348,23 @@ static bool follow(rf_tip *tip) {
   return false;
 }
 
+// Energy in store at the anchor, J; beyond the largest depth the normal force is constant.
+static double stored(const rf_tip *tip) {
+  const rf_tip_contact *now = &tip->now;
+  double f[3];
+  if (tip->phase != RF_TIP_TOUCHING) return 0.0;
+  for (int i = 0; i < 3; ++i) f[i] = rf_vec3_dot(tip->frame + 3 * i, now->force);
+  double twice = 0.0;
+  for (int i = 0; i < 3; ++i) twice += f[i] * rf_vec3_dot(tip->compliance + 3 * i, f);
+  return 0.5 * twice - f[0] * fmax(now->depth_m - tip->max_depth_m, 0.0);
+}
+
 void rf_tip_slide_rt(rf_tip *tip) {
-  if (tip->phase != RF_TIP_TOUCHING || tip->now.state != RF_TIP_SLIPS) return;
+  // without friction the anchor has moved before the force was sent
+  if (tip->phase != RF_TIP_TOUCHING || tip->now.state != RF_TIP_SLIPS || !(tip->mu > 0.0)) return;
   // below a hand at rest the pass with the least slip counts: at edges anchors would alternate; one
   // that moves could gain energy by that, as an anchor that stays behind jumps at a larger force
+  const rf_tip begin = *tip;
   rf_tip best = *tip;
   const double first = rf_vec3_length(best.now.slip);
   double least = first;
@@ -320,5 +376,9 @@ void rf_tip_slide_rt(rf_tip *tip) {
     best = *tip;
     least = left;
   }
-  *tip = best;
+  // the energy in store rises by no more than friction and earlier ways have taken; else the anchor
+  // stays. The force along the slip grew from 0 at least.
+  const double slid = 0.5 * rf_vec3_dot(begin.now.force, begin.now.slip);
+  best.taken_j += slid + stored(&begin) - stored(&best);
+  *tip = best.taken_j >= 0.0 ? best : begin;
 }

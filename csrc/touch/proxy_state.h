@@ -35,8 +35,10 @@ typedef struct rf_tip {
   rf_tip_contact felt;  // that of the last force: the anchor slips after it
   int32_t searched;     // triangles, in the phase RF_TIP_UNKNOWN
   rf_tip_place nearest;
+  bool barred;  // began inside: no force until it has been outside
   bool has_last;
   bool rests;      // the tip, while it touches
+  double taken_j;  // energy that this contact has taken from the hand for good
   double last[3];  // tip in the last cycle, in the frame of the body
 
   // at the anchor; in the frame of rows n and two tangents
@@ -55,6 +57,9 @@ void rf_tip_compliance_now_rt(const rf_tip *tip, int32_t triangle, const double 
                               double compliance[9]);
 // Takes the tip to a place in the frame of the body; sets tip->now.
 void rf_tip_feel_rt(rf_tip *tip, const double point[3]);
+// Presses a tip without friction, which is inside: moves the anchor and sets tip->now.  `next`: the
+// place next to the point on the way from the anchor over the surface.
+void rf_tip_smooth_rt(rf_tip *tip, const double point[3], const rf_tip_place *next);
 // Moves the anchor where it slips.
 void rf_tip_slide_rt(rf_tip *tip);
 // Computes the compliance at the anchor, in its frame.

@@ -80,6 +80,8 @@ bool rf_tip_near_rt(const rf_tip_tables *t, const double point[3], rf_tip_place 
 // Improves `best` by the triangles from `begin` to `end`.
 void rf_tip_scan_rt(const rf_tip_tables *t, const double point[3], int32_t begin, int32_t end,
                     rf_tip_place *best);
+// Unit normal of the smooth part of the surface at a place.
+void rf_tip_normal_rt(const rf_tip_tables *t, const rf_tip_place *place, double normal[3]);
 // Pseudonormal at a place: not of unit length.
 void rf_tip_outward_rt(const rf_tip_tables *t, const rf_tip_place *place, double normal[3]);
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -149,3 +152,54 @@ def test_nodes_on_a_line_hold_nothing(count):
         ends = [i for i in range(mesh.n_nodes) if not mesh.nodes[i, :2].any()]  # an edge
     with pytest.raises(rf.SingularMatrixError, match="three or more"):
         rf.surface_load(free, free.gravity(), ends[:count])
+
+
+def test_loads_made_for_other_released_nodes_are_refused(block, green):
+    """By each function that takes a load; sums, multiples, views and copies know it, too."""
+    weight, fixed = block.gravity(), block.fixed
+    held, loose = (rf.surface_load(block, weight, green.nodes, some) for some in (None, fixed))
+    some = rf.surface_load(block, weight, green.nodes, fixed[:2])
+    floor = green.nodes[green.positions[:, 2] < 1e-9]
+    up, apart = np.tile([0.0, 0.0, 1.0], (len(floor), 1)), np.zeros(len(floor))
+    left = np.setdiff1d(fixed, fixed[:2])[0]
+    for load, released, match in (
+        (loose, None, f"with 3 released nodes, .* has no released nodes: node {fixed[0]} is rel"),
+        (held, fixed, f"with no released nodes, .* has 3 .*: node {fixed[0]} is not released"),
+        (some, fixed, f"with 2 released nodes, .* has 3 .*: node {left} is not released in the f"),
+        (2.0 * loose, None, "pass the same released to surface_load and to the solution"),
+        (loose - 0.5 * loose, None, "made with 3 released nodes"),
+        (-loose.ravel(), None, "made with 3 released nodes"),
+        (pickle.loads(pickle.dumps(loose)), None, "made with 3 released nodes"),
+        (copy.deepcopy(loose), None, "made with 3 released nodes"),
+    ):
+        with pytest.raises(rf.InputError, match=match):
+            green.contact(floor, up, apart, 0.5, force=load, released=released)
+        with pytest.raises(rf.InputError, match=match):
+            green.solve({}, force=load, released=released)
+    with pytest.raises(rf.InputError, match="made with 3 released nodes"):
+        green.displacement(loose)
+    with pytest.raises(rf.InputError, match="a load made with 3 .*, and one made with no released"):
+        loose + held
+    # in any order, and plain arrays as before
+    green.contact(floor, up, apart, 0.5, force=loose, released=fixed[::-1])
+    green.contact(floor, up, apart, 0.5, force=np.array(loose), released=fixed)
+    green.displacement(np.array(loose))
+
+
+def test_loads_are_arrays(block, green):
+    load = rf.surface_load(block, block.gravity(), green.nodes, block.fixed)
+    plain = np.array(load)
+    for made, expected in (
+        (load + 1.0, plain + 1.0), (load / 2.0, plain / 2.0), (load[:3], plain[:3]),
+        (load.sum(axis=0), plain.sum(axis=0)), (np.maximum(load, 0.0), np.maximum(plain, 0.0)),
+        (load @ np.eye(3), plain), (np.add.reduce(load), plain.sum(axis=0)), (load > 0, plain > 0),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(made, expected)
+    for made in (load.sum(axis=0), load > 0, np.maximum(load, 0.0)):
+        assert type(made) is np.ndarray
+    assert isinstance(load.max(), float)
+    load *= 2.0
+    load += load
+    load[0] = 0.0
+    np.testing.assert_array_equal(load[1:], 4.0 * plain[1:])
+    np.testing.assert_array_equal(load.released, np.sort(block.fixed))

@@ -326,7 +326,9 @@ def test_the_anchor_walks_over_triangles_as_a_dense_reference():
     """A tip slides over a ball, across some dozen triangles."""
     nodes, elements = ball(6, 0.05)
     solid = rf.Solid(rf.Mesh(nodes, elements), LAW, fixed=nodes[:, 2] < -0.03)
-    contact = rf.PointProxyContact(rf.GreensFunctions(solid), solid.mesh.surface(), 0.012, 0.25)
+    green = rf.GreensFunctions(solid)
+    # it begins 3 mm deep: less than a quarter of the largest depth
+    contact = rf.PointProxyContact(green, solid.mesh.surface(), 0.012, 0.25, max_depth=0.02)
     dense = Dense(contact)
     angles = np.linspace(0.03, 0.9, 40)
     around = 0.7 * angles
@@ -412,18 +414,6 @@ def test_held_parts_of_the_surface_are_hard_but_finite(pad):
     assert state == "stick"
     assert anchor[2] == pytest.approx(0.0)
     assert -1e3 * soft < force[2] < -10.0 * soft
-
-
-def test_the_first_position_may_be_inside(pad):
-    contact = tip(pad)
-    assert np.isnan(contact.anchor).all()
-    force, anchor, state = contact.touch([0.05, 0.055, 0.039])
-    np.testing.assert_allclose(anchor, [0.05, 0.055, 0.04], atol=1e-12)
-    assert state == "stick"
-    assert force[2] > 0.0
-    contact.reset()
-    assert contact.state == "open"
-    assert not contact.displacement().any()
 
 
 def test_large_surfaces_are_searched_in_several_cycles(pad):

@@ -200,7 +200,7 @@ def flag(value: object, name: str) -> bool:
 def array_like(value: _Value, name: str, wanted: str = "real numbers") -> _Value:
     """Return the argument unchanged; refuse an object of this package that contains an array."""
     kind = type(value)
-    if kind.__module__.startswith("reducedfem."):
+    if kind.__module__.startswith("reducedfem.") and not isinstance(value, np.ndarray):
         instead = _ARRAYS.get(kind.__name__)
         hint = f"; pass its attribute .{instead}, if that is meant" if instead else ""
         raise InputTypeError(f"{name} must be an array of {wanted}, got {kind.__name__}{hint}")

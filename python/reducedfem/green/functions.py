@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import field, finite_result, integer, precision, reals
+from reducedfem.base.check import finite_result, integer, precision, reals
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, PlausibilityWarning
@@ -34,6 +34,7 @@ from reducedfem.green.arguments import (
 from reducedfem.green.contacts import GreenContacts
 from reducedfem.green.contents import arrays_of, parts_of
 from reducedfem.green.plausible import warn_of_soft_nodes
+from reducedfem.green.released_load import load_of
 from reducedfem.green.results import GreenContact, GreenSolution, states
 from reducedfem.io import green_files
 from reducedfem.io.saved import Saved
@@ -254,7 +255,7 @@ class GreensFunctions(Saved):
             surface.
         """
         if nodes is None:
-            load = field(force, "force", len(self.nodes))
+            load = load_of(force, len(self.nodes), self.nodes[:0])
             places = np.flatnonzero(load.any(axis=1)).astype(np.int32)
             load = load[places]
         else:
@@ -393,9 +394,8 @@ class GreensFunctions(Saved):
         find = partial(place_of, self._core)
         order, rows, axes, targets = held_directions(find, held)
         places = np.array(order, dtype=np.int32)[rows]
-        s = len(self.nodes)
-        load = None if force is None else field(force, "force", s)
         freed = released_of(self._core, released)
+        load = None if force is None else load_of(force, len(self.nodes), self.releasable[freed])
         refuse_followers(self._ties, self.nodes[places], axes, self.releasable[freed])
         needed = 8.0 * (len(places) ** 2 + 9.0 * len(freed) ** 2)
         require_memory(needed, "held or released", "name fewer nodes")
@@ -489,8 +489,8 @@ class GreensFunctions(Saved):
             apart = apart[:, None] * unit
         elif apart.shape != (m, 3):
             raise InputError(f"gaps must have shape ({m},) or ({m}, 3), got {apart.shape}")
-        load = None if force is None else field(force, "force", len(self.nodes))
         freed = released_of(self._core, released)
+        load = None if force is None else load_of(force, len(self.nodes), self.releasable[freed])
         f, place, state, u, moved, lift, (end, residual, *_) = self._core.contact(
             places, shares, unit, apart, mu, load, freed, tolerance_of(tol), threads()
         )

@@ -12,6 +12,7 @@ from reducedfem.base.sparse import CSC
 from reducedfem.errors import InputError, MeshError, SingularMatrixError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.green.arguments import distinct
+from reducedfem.green.released_load import SurfaceLoad
 from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["surface_load"]
@@ -49,7 +50,8 @@ def surface_load(
     Returns
     -------
     (s, 3) float64 array
-        Load [N] in the order of `nodes`, of a mask ascending.
+        Load [N] in the order of `nodes`, of a mask ascending. It knows `released`, as its multiples
+        and sums do: solutions with other released nodes refuse it.
 
     Raises
     ------
@@ -85,7 +87,7 @@ def surface_load(
     inner[surface] = False
     moved = np.zeros((n, 3))
     if not (inner.any() and load[inner].any()):
-        return load[surface]
+        return SurfaceLoad.of(load[surface], freed)
     _require_held(mesh, ~inner)
     stiffness = solid.stiffness()
     part = _part(stiffness, np.repeat(inner, 3))
@@ -96,7 +98,8 @@ def surface_load(
         raise SingularMatrixError(_LOOSE) from error
     moved[inner] = found.reshape(-1, 3)
     carried = (stiffness @ moved.ravel()).reshape(-1, 3)
-    return finite_result(load[surface] - carried[surface], "load", "force")
+    made = finite_result(load[surface] - carried[surface], "load", "force")
+    return SurfaceLoad.of(made, freed)
 
 
 def _require_held(mesh: Mesh, held: NDArray[np.bool_]) -> None:

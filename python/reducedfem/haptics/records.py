@@ -40,6 +40,7 @@ _FLAGS = {
     "slipping": 1 << 18,
     "unanswered": 1 << 19,
     "crowded": 1 << 20,
+    "inside": 1 << 21,
 }
 
 
@@ -159,6 +160,7 @@ class HapticRecords:
             (``docs/friction.md``); "crowded": more points of a shell with a local compliance
             touched than there are sites, so forces were inaccurate; "slipping": the contact slid
             over a touched body; "unanswered": a touched body did not answer, so forces faded;
+            "inside": the hand was inside of a touched body without a side, so there was no force;
             "broken", "device_failed", "diverged": the session failed, by a force that is not
             finite, by the device, or by a simulation that is not finite or would displace a body by
             more than 30 times its length (`ImplicitNewmark.step`).

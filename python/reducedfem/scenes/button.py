@@ -5,7 +5,8 @@ touches the surface directly, without a virtual coupling: `PointProxyContact`, b
 functions of all nodes of the surface. The hand presses a key, slides to its rim and over to the
 next one, and presses that one.
 
-The default has 2,000 nodes of the surface and is made in a second, ``resolution=64`` 5,300 in ten.
+The default has 5,309 nodes of the surface, which take 509 MB; ``resolution=40`` has 1,999 and is
+made in a second.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = ["session"]
 def session(
     device: rf.Device | None = None,
     *,
-    resolution: int = 40,
+    resolution: int = 64,
     friction: float = 0.4,
     **options: Any,
 ) -> rf.HapticSession:

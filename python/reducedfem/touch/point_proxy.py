@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import coefficient, integer, number, reals
+from reducedfem.base.console import count_text
 from reducedfem.base.quiet import silenced, warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
@@ -26,7 +27,8 @@ from reducedfem.touch.touched import Touched
 
 __all__ = ["PointProxyContact"]
 
-_STATES = ("open", "stick", "slip")
+_STATES = ("open", "stick", "slip", "inside")
+_REST = {"open": "no contact", "inside": "inside without force"}
 _RELEASE = _core.TIP_RELEASE  # time of a release [s]
 _LEAST = 0.9  # radius over the length of edges; measured in docs/howto/greens_functions.md
 
@@ -46,12 +48,19 @@ class PointProxyContact(Touched):
     (``docs/howto/greens_functions.md``). With the compliance C of the disc, (3, 3), the way d from
     the anchor at rest to the tip, and the outward normal n: no contact for n . d >= 0; the anchor
     sticks with C f = d where that force on the body is in the friction cone; else it slips with
-    n . C f = n . d, and the anchor moves to where no slip is left, over the triangles.
+    n . C f = n . d, and the anchor moves to where no slip is left, over the triangles. Without
+    friction C f = d at a local minimum of d . C^-1 d / 2, so that no path gives energy to the hand.
 
     `HapticSession` takes it as its first argument, without a coupling. In scripts `touch` makes a
     cycle. Both give the force on the hand, `force` = -f. The body is linear and at rest in the
     world: depths beyond `max_depth` count as that one. `release` frees supports, also under the
     hand.
+
+    A tip that comes in is held by the side that it passed. One that begins inside, in the first
+    cycle, after `reset`, or where the hand is moved or opened anew, has a side only if it is within
+    `max_depth` / 4 of the surface and of a quarter of the thickness there, and the surface next to
+    it is not held. Else its state is "inside", as that of a tip that comes in beyond `max_depth` in
+    one cycle: there is no force until it has been outside.
 
     Parameters
     ----------
@@ -59,7 +68,8 @@ class PointProxyContact(Touched):
         Green's functions of a solid with fixed nodes; ``dtype="float32"`` suffices.
     surface
         Surface of its mesh, `Mesh.surface`. Vertices at the positions of the nodes of `green` move
-        with them, others are held, as fixed nodes are; more than half must be such nodes.
+        with them, others are held, as fixed nodes are: a hundred times as stiff as the mean of the
+        others; more than half must be such nodes.
     radius
         Radius of the disc [m]; of the tip, or of the patch that it presses. 0: a point force, whose
         compliance depends on the mesh.
@@ -147,7 +157,8 @@ class PointProxyContact(Touched):
         _warn_of_edges(self._radius, surface, 2)
 
     def __repr__(self) -> str:
-        state = f"anchored, {self.state}" if self.state != "open" else "no contact"
+        anchored = self.state in ("stick", "slip")
+        state = f"anchored, {self.state}" if anchored else _REST[self.state]
         return (
             f"<PointProxyContact: {len(self._green.nodes):,} nodes, "
             f"{self._surface.n_triangles:,} triangles, radius {1e3 * self._radius:g} mm, "
@@ -268,8 +279,7 @@ class PointProxyContact(Touched):
     def touch(self, position: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
         """Make a cycle with the tip at a position, as a session does.
 
-        The force is that of the anchor before it slips. The first position after `reset` may be
-        inside: the anchor is then the nearest point of the surface.
+        The force is that of the anchor before it slips.
 
         Parameters
         ----------
@@ -283,7 +293,7 @@ class PointProxyContact(Touched):
         anchor
             Anchor on the surface at rest, in the world [m], shape (3,), as `anchor`.
         state
-            ``"open"``, ``"stick"`` or ``"slip"``.
+            ``"open"``, ``"stick"``, ``"slip"`` or ``"inside"``.
 
         Raises
         ------
@@ -315,7 +325,7 @@ class PointProxyContact(Touched):
 
     @property
     def slip(self) -> NDArray[np.float64]:
-        """Slip of the last cycle, d - C f, in the world [m], shape (3,)."""
+        """Slip of the last cycle, d - C f, in the world [m], shape (3,); 0 without friction."""
         return self._core.felt()[2]
 
     @property
@@ -325,7 +335,7 @@ class PointProxyContact(Touched):
 
     @property
     def state(self) -> str:
-        """``"open"``, ``"stick"`` or ``"slip"``."""
+        """``"open"``, ``"stick"``, ``"slip"`` or ``"inside"``."""
         return _STATES[self._core.felt()[4]]
 
     def displacement(self) -> NDArray[np.float64]:
@@ -440,6 +450,18 @@ class PointProxyContact(Touched):
         return self._surface.bounds
 
     def _advice(self, status: dict[str, Any]) -> list[str]:
+        return self._of_begin(status["inside"]) + self._of_depth(status)
+
+    def _of_begin(self, inside: int) -> list[str]:
+        if not inside:
+            return []
+        return [
+            f"in {count_text(inside, 'cycle')} the tip was inside of the body without a force, as "
+            "it began there, or jumped deeper than max_depth: it could be pushed out through the "
+            "wrong side; move it out of the body once, or begin outside (Workspace, start)"
+        ]
+
+    def _of_depth(self, status: dict[str, Any]) -> list[str]:
         if not status["too_deep"]:
             return []
         share = 100.0 * status["too_deep"] / max(status["touching"], 1)

@@ -1,0 +1,94 @@
+"""Loads on a surface that know for which released nodes they were made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem.base.check import field
+from reducedfem.errors import InputError
+
+__all__ = ["SurfaceLoad", "load_of"]
+
+
+class SurfaceLoad(np.ndarray[Any, np.dtype[np.float64]]):
+    """Load on the nodes of a surface, made by `surface_load`: an array with a set of nodes.
+
+    Views, multiples and sums keep the set; other results are plain arrays.
+
+    Attributes
+    ----------
+    released
+        Fixed nodes whose load it contains, ascending; None: not known.
+    """
+
+    released: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(cls, load: NDArray[np.float64], released: NDArray[np.int64]) -> SurfaceLoad:
+        """Return a load with its set of released nodes."""
+        made = load.view(cls)
+        made.released = np.sort(released)
+        return made
+
+    def __array_finalize__(self, of: Any) -> None:
+        self.released = getattr(of, "released", None)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **options: Any) -> Any:
+        out = options.get("out", ())
+        loads = [x for x in given if isinstance(x, SurfaceLoad)]
+        sets = [x.released for x in loads if x.released is not None]
+        if ufunc in (np.add, np.subtract):
+            for one in sets[1:]:
+                _require_same(sets[0], one, "a load made with", "one made with")
+        if out:
+            options["out"] = tuple(_plain(x) for x in out)
+        made = getattr(ufunc, method)(*(_plain(x) for x in given), **options)
+        if out:
+            return out[0] if len(out) == 1 else out
+        if method != "__call__" or not sets or ufunc not in _KEEP:
+            return made
+        return SurfaceLoad.of(made, sets[0]) if isinstance(made, np.ndarray) else made
+
+    def __reduce__(self) -> Any:
+        return _again, (np.array(self), self.released)
+
+
+_KEEP = (np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive)
+
+
+def _again(load: NDArray[np.float64], released: NDArray[np.int64] | None) -> SurfaceLoad:
+    made = load.view(SurfaceLoad)
+    made.released = released
+    return made
+
+
+def _plain(x: Any) -> Any:
+    return x.view(np.ndarray) if isinstance(x, SurfaceLoad) else x
+
+
+def load_of(force: ArrayLike, n: int, released: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return a load on n nodes as (n, 3); refuse one that was made for other released nodes."""
+    if isinstance(force, SurfaceLoad) and force.released is not None:
+        _require_same(
+            force.released, released, "force is a surface_load made with", "this call has"
+        )
+    return field(force, "force", n)
+
+
+def _require_same(made: NDArray[Any], here: NDArray[Any], who: str, other: str) -> None:
+    apart = np.setxor1d(made, here)
+    if not len(apart):
+        return
+    has = "released" if apart[0] in made else "not released"
+    raise InputError(
+        f"{who} {_count(made)}, and {other} {_count(here)}: node {apart[0]} is {has} in the first "
+        "only, so a part of the load would be lost or counted twice; pass the same released to "
+        "surface_load and to the solution"
+    )
+
+
+def _count(nodes: NDArray[Any]) -> str:
+    return f"{len(nodes)} released nodes" if len(nodes) else "no released nodes"
