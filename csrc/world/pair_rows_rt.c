@@ -185,17 +185,19 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_d
 }
 
 // Finds the displacement v of the field at a place x, outward normal n, that was at x - v: its
-// points and their weights, and v in the axes of the tree.
+// points and their weights, and v in the axes of the tree.  The search for it begins on the surface
+// of the field, which is `out` from x along n.
 static void find_back(const rf_pair_rows_dimples *dimples, const rf_contact_frame *frame,
-                      const double x[3], const double n[3], int32_t *corner, double *weight,
-                      double back[3]) {
+                      const double x[3], const double n[3], double out, int32_t *corner,
+                      double *weight, double back[3]) {
   const rf_pair_dimple_forces *last = &dimples->last[1];
   double place[3], outward[3];
-  memset(back, 0, 3 * sizeof *back);
+  for (int i = 0; i < 3; ++i) back[i] = -out * n[i];
   rf_contact_to_body(frame->rotation, n, outward);
   for (int round = 0; round < BACK_ROUNDS; ++round) {
     double at[3], sum[3] = {0.0};
     rf_vec3_sub(x, back, at);
+    memset(back, 0, 3 * sizeof *back);
     rf_contact_places(frame, 1, at, place);
     rf_shell_blend_place_rt(&dimples->field_shell, place, outward, corner, weight);
     if (last->n == 0) return;
@@ -221,8 +223,9 @@ static void move_points(const rf_pair_rows *t, const rf_pair_rows_dimples *dimpl
     // the gradient of a place past the middle leads to the other side
     const bool passed = rf_vec3_dot(gradient, inward) < RF_CONTACT_PASSED;
     for (int i = 0; i < 3; ++i) x[i] = points->position[3 * k + i] + way[i];
-    find_back(dimples, &s->frame, x, passed ? inward : gradient,
-              moved->corner + RF_DIMPLE_CORNERS * k, moved->weight + RF_DIMPLE_CORNERS * k, back);
+    const double out = passed ? 0.0 : -points->gap[k] - rf_vec3_dot(way, gradient);
+    find_back(dimples, &s->frame, x, passed ? inward : gradient, out, moved->corner + RF_DIMPLE_CORNERS * k,
+              moved->weight + RF_DIMPLE_CORNERS * k, back);
     rf_vec3_sub(way, back, way);
   }
   if (dimples->last[0].n + dimples->last[1].n > 0)
