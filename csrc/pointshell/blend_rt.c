@@ -27,7 +27,8 @@ static void keep(nearest *found, int32_t number, double square) {
 }
 
 // Finds the K + 1 points nearest to x on the side of a normal.
-static void search(const rf_shell_blend_points *points, const double *x, const double *normal, nearest *found) {
+static void search(const rf_shell_blend_points *points, const double *x, const double *normal,
+                   nearest *found) {
   found->n = 0;
   for (int32_t i = 0; i < points->n; ++i) {
     double way[3];
@@ -61,8 +62,8 @@ static void put_shares(const nearest *found, int32_t n, double *weight) {
 }
 
 // Adds the slope of the linear function that is nearest to the values, in the tangents at x.
-static void add_slope(const rf_shell_blend_points *points, const nearest *found, int32_t n, const double *x,
-                      const double *normal, double *weight) {
+static void add_slope(const rf_shell_blend_points *points, const nearest *found, int32_t n,
+                      const double *x, const double *normal, double *weight) {
   double axis[2][3], at[K][2], mean[2] = {0.0, 0.0}, slope[K], xx = 0.0, xy = 0.0, yy = 0.0;
   rf_vec3_tangents(normal, axis[0], axis[1]);
   for (int32_t k = 0; k < n; ++k) {

@@ -51,7 +51,7 @@ rf_status rf_multibody_dimple_deform(rf_multibody_dimple *d, const double *q, rf
   double *row = NULL, *bound = NULL;
   RF_ALLOC(row, t->row);
   RF_ALLOC(bound, t->bound);
-  rf_point_tree_pad_rt(t, q, row, bound);
+  if (q) rf_point_tree_pad_rt(t, q, row, bound);
   for (int32_t i = 0; i < t->n_points; ++i) {
     double inward[3];
     rf_point_tree_positions_rt(t, 1, &t->place[i], row, d->at + 3 * (size_t)i);

@@ -23,8 +23,8 @@ struct rf_multibody_node;
 typedef struct rf_multibody_dimple {
   const rf_contact_local *local;  // borrowed
   rf_simd simd;
-  double damping;   // c
-  int32_t of;       // number of its body, or of a fixed shell
+  double damping;  // c
+  int32_t of;      // number of its body, or of a fixed shell
   // of a shell with a field: its points at the beginning of the step, and outward normals
   const rf_point_tree *tree;  // borrowed; NULL: no field
   double *at, *outward;       // in the frame of the shell                       (n_points, 3)
@@ -41,9 +41,9 @@ typedef struct rf_multibody_dimple {
   int32_t *own_first;  //                                                         (n_own + 1)
   int32_t *own_at;     // first coordinate of each entry
   double *own;         // B, of each entry (3)
-  double *response;  // B S                                                       (n_own, ld)
-  double *factor;    // of 1 + B S B^T                                            (ld, ld) of n_own
-  double *weight;    // of these                                                  (ld of n_own)
+  double *response;    // B S                                                       (n_own, ld)
+  double *factor;  // of 1 + B S B^T                                            (ld, ld) of n_own
+  double *weight;  // of these                                                  (ld of n_own)
   int32_t room, own_room, entry_room;
   int64_t response_room;
 } rf_multibody_dimple;
@@ -72,8 +72,8 @@ static inline rf_pair_dimple_forces rf_multibody_dimple_last_forces(const rf_mul
 // ---- multibody_dimple_rt.c: the functions of multibody_node.h for a dimple
 
 // The dimple of a node in the pair of one of its sides.
-const rf_pair_dimple *rf_multibody_dimple_in_pair_rt(const struct rf_multibody_node *n, int32_t side,
-                                                  rf_pair_rows *const *pairs);
+const rf_pair_dimple *rf_multibody_dimple_in_pair_rt(const struct rf_multibody_node *n,
+                                                     int32_t side, rf_pair_rows *const *pairs);
 void rf_multibody_dimple_place_rt(struct rf_multibody_node *n);
 RF_MUST_CHECK rf_status rf_multibody_dimple_begin_rt(struct rf_multibody_node *n,
                                                      rf_pair_rows *const *pairs);

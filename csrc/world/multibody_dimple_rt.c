@@ -50,7 +50,7 @@ void rf_multibody_dimple_place_rt(rf_multibody_node *n) {
 }
 
 const rf_pair_dimple *rf_multibody_dimple_in_pair_rt(const rf_multibody_node *n, int32_t side,
-                                                  rf_pair_rows *const *pairs) {
+                                                     rf_pair_rows *const *pairs) {
   const rf_multibody_side *s = &n->sides[side];
   return &pairs[s->pair]->dimple[s->side - 2];
 }
@@ -148,8 +148,7 @@ void rf_multibody_dimple_correct_rt(const rf_multibody_node *n, const double *r,
   multiply(n, r, z);
   if (d->n_own == 0) return;
   memset(d->weight, 0, (size_t)rf_dense_ld(d->n_own) * sizeof *d->weight);
-  for (int32_t i = 0; i < d->n_own; ++i)
-    d->weight[i] = along_own(d, i, z);
+  for (int32_t i = 0; i < d->n_own; ++i) d->weight[i] = along_own(d, i, z);
   rf_dense_cholesky_solve_rt(d->simd, d->n_own, d->factor, rf_dense_ld(d->n_own), d->weight,
                              d->weight);
   for (int32_t i = 0; i < d->n_own; ++i) {

@@ -349,8 +349,8 @@ static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_p
                    "body %d is too far out, or deformed too much, for "
                    "contact; try a smaller dt",
                    a < s->n_bodies ? a : b);
-  rf_pair_rows_dimples dimples = {.last = {last_forces_of(s, t->dimple[0].node),
-                                           last_forces_of(s, t->dimple[1].node)}};
+  rf_pair_rows_dimples dimples = {
+      .last = {last_forces_of(s, t->dimple[0].node), last_forces_of(s, t->dimple[1].node)}};
   const int32_t most = found.touching + dimples.last[0].n;
   if (most == 0) return RF_OK;
   if (t->dimple[1].yields)

@@ -38,8 +38,8 @@ typedef struct rf_pair_dimple {
   int32_t *point;   // of the shell; -1: none                            (n_rows, corners)
   double *weight;   //                                                   (n_rows, corners)
   int32_t *at;      // first coordinate of each point                    (n_rows, corners)
-  double *axes;    // W and both T                                               (n_rows, 9)
-  double *pull;    // factors of these in the generalised force                  (n_rows, 3)
+  double *axes;     // W and both T                                               (n_rows, 9)
+  double *pull;     // factors of these in the generalised force                  (n_rows, 3)
   int32_t n_room;
 } rf_pair_dimple;
 

@@ -224,8 +224,8 @@ static void move_points(const rf_pair_rows *t, const rf_pair_rows_dimples *dimpl
     const bool passed = rf_vec3_dot(gradient, inward) < RF_CONTACT_PASSED;
     for (int i = 0; i < 3; ++i) x[i] = points->position[3 * k + i] + way[i];
     const double out = passed ? 0.0 : -points->gap[k] - rf_vec3_dot(way, gradient);
-    find_back(dimples, &s->frame, x, passed ? inward : gradient, out, moved->corner + RF_DIMPLE_CORNERS * k,
-              moved->weight + RF_DIMPLE_CORNERS * k, back);
+    find_back(dimples, &s->frame, x, passed ? inward : gradient, out,
+              moved->corner + RF_DIMPLE_CORNERS * k, moved->weight + RF_DIMPLE_CORNERS * k, back);
     rf_vec3_sub(way, back, way);
   }
   if (dimples->last[0].n + dimples->last[1].n > 0)
@@ -292,8 +292,7 @@ static const double *row_of(const rf_pair_rows *t, int32_t i) {
 static void clear(rf_pair_rows *t) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int s = 0; s < 2; ++s)
-    if (t->dimple[s].yields)
-      memset(t->dimple[s].pull, 0, 3 * (size_t)t->n_rows * sizeof(double));
+    if (t->dimple[s].yields) memset(t->dimple[s].pull, 0, 3 * (size_t)t->n_rows * sizeof(double));
 }
 
 // Applies a force along W.

@@ -75,7 +75,7 @@ def test_fixed_bodies_are_drawn_with_their_dimples(pad, browser):
         exact = AT.apply(body.vertices + dent["moved"]) - scene.centre
         np.testing.assert_allclose(positions, exact, atol=1e-6)
         far, _ = read(browser, 2)
-        exact = scene.bodies[2].vertices + [5.0, 0, 0] - scene.centre
+        exact = scene.bodies[2].vertices + np.array([5.0, 0, 0]) - scene.centre
         np.testing.assert_allclose(far, exact, atol=1e-6)
 
 

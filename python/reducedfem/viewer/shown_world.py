@@ -176,9 +176,7 @@ class ShownWorld(ShownDriven):
         found = []
         for k in range(self._count):
             q = world._core.state(k)[4]
-            hit = skin_hit(
-                self._skin(k), Pose(places[k], turns[k]), q, origin, direction
-            )
+            hit = skin_hit(self._skin(k), Pose(places[k], turns[k]), q, origin, direction)
             if hit is not None:
                 found.append((*hit, k))
         if not found:
