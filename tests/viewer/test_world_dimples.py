@@ -62,7 +62,7 @@ def test_fixed_bodies_are_drawn_with_their_dimples(pad, browser):
         away = np.linalg.norm(body.vertices[:, None] - pad.tree.shell.points[None], axis=2)
         vertex, point = np.nonzero(away < 1e-9)
         top = body.normals[vertex, 2] > 0.9
-        assert top.sum() > 100
+        assert top.sum() >= 81
         size = np.abs(u).max()
         np.testing.assert_allclose(dent["moved"][vertex[top]], u[point[top]], atol=1e-6 * size)
         assert np.ptp(dent["moved"][:, 2]) > 0.9 * np.ptp(u[:, 2])

@@ -13,7 +13,7 @@ from reducedfem.errors import InputError, ReducedFEMError
 from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Skin
-from reducedfem.viewer.parts import Body, Scene, origins, split, split_surface
+from reducedfem.viewer.parts import GREY, Body, Scene, origins, split, split_surface
 from reducedfem.viewer.shown import Frame
 from reducedfem.viewer.shown_contact import field_surface, plane_surface
 from reducedfem.viewer.shown_dimple import Dimple, surface_of
@@ -28,7 +28,6 @@ _COLOURS = (
     (0.74, 0.68, 0.85), (0.80, 0.72, 0.60),
 )  # fmt: skip
 _GROUND = (0.80, 0.81, 0.83)
-_FIXED = (0.64, 0.67, 0.71)
 
 
 class ShownWorld(ShownDriven):
@@ -70,7 +69,7 @@ class ShownWorld(ShownDriven):
             mesh = local.solid.mesh
             surface, _, normals = split_surface(mesh, surface_of(mesh, local))
             name = f"fixed body {-2 - k}"
-            bodies.append(Body(name, surface.vertices, surface.triangles, normals, colour=_FIXED))
+            bodies.append(Body(name, surface.vertices, surface.triangles, normals, colour=GREY))
         return bodies
 
     def scene(self) -> Scene:
