@@ -40,6 +40,8 @@ void rf_multibody_dimple_free(rf_multibody_dimple *d) {
   free_entries(d);
   rf_free(d->response);
   rf_free(d->number);
+  rf_free(d->known);
+  rf_free(d->way);
   rf_free(d->at);
   rf_free(d->outward);
   rf_free(d);
@@ -73,6 +75,8 @@ rf_status rf_multibody_dimple_create(const rf_contact_local *local, const rf_poi
   d->local = local;
   d->simd = rf_simd_resolve(RF_SIMD_BEST);
   RF_ALLOC(d->number, local->n_points);
+  RF_ALLOC(d->known, local->n_points);
+  RF_ALLOC(d->way, 3 * (size_t)local->n_points);
   for (int32_t i = 0; i < local->n_points; ++i) d->number[i] = -1;
   d->tree = tree;
   if (tree) {

@@ -36,6 +36,8 @@ typedef struct rf_multibody_dimple {
   int32_t n_last;
   int32_t *last;       // points of the shell                                     (n_last)
   double *last_force;  // N, in the frame of the shell                            (n_last, 3)
+  bool *known;         // points of that step                          (local->n_points)
+  double *way;         // their displacements by these, m              (local->n_points, 3)
   // rows of the preconditioner, each with the entries from own_first on
   int32_t n_own;
   int32_t *own_first;  //                                                         (n_own + 1)
@@ -66,7 +68,7 @@ static inline rf_shell_blend_points rf_multibody_dimple_shell(const rf_multibody
 }
 // Forces of the last step, until the next one.
 static inline rf_pair_dimple_forces rf_multibody_dimple_last_forces(const rf_multibody_dimple *d) {
-  return (rf_pair_dimple_forces){d->local, d->n_last, d->last, d->last_force};
+  return (rf_pair_dimple_forces){d->local, d->n_last, d->last, d->last_force, d->known, d->way};
 }
 
 // ---- multibody_dimple_rt.c: the functions of multibody_node.h for a dimple

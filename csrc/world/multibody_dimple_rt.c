@@ -160,8 +160,12 @@ void rf_multibody_dimple_correct_rt(const rf_multibody_node *n, const double *r,
 void rf_multibody_dimple_finish_rt(const rf_multibody_node *n) {
   rf_multibody_dimple *d = n->dimple;
   d->n_last = 0;
+  memset(d->known, 0, (size_t)d->local->n_points * sizeof *d->known);
+  multiply(n, n->force, n->product);
   for (int32_t i = 0; i < d->n; ++i) {
     const double *force = n->force + 3 * i;
+    d->known[d->point[i]] = true;
+    for (int k = 0; k < 3; ++k) d->way[3 * d->point[i] + k] = d->damping * n->product[3 * i + k];
     if (rf_vec3_dot(force, force) == 0.0) continue;
     d->last[d->n_last] = d->point[i];
     memcpy(d->last_force + 3 * d->n_last, force, 3 * sizeof *force);

@@ -7,7 +7,8 @@
 #include "linalg/quat.h"
 
 enum { RIGID = RF_SLOT_RIGID };
-enum { BACK_ROUNDS = 2 };  // of the places from which a dimple has moved them
+enum { BACK_ROUNDS = 2 };                 // of the places from which a dimple has moved them
+static const double LEAST_WEIGHT = 1e-9;  // smaller ones are rounding: at a point of the shell
 // Stiffness of a spring over that of a field that yields, at most: beyond it rounding decides.
 static const double STIFFEST = 1e6;
 
@@ -125,7 +126,8 @@ static void add_field_dimple(rf_pair_rows *t, const rf_contact *contact, const m
     const double weight = moved->weight[RF_DIMPLE_CORNERS * (size_t)k + c];
     const size_t at = RF_DIMPLE_CORNERS * i + c;
     d->weight[at] = weight;
-    d->point[at] = weight != 0.0 ? moved->corner[RF_DIMPLE_CORNERS * (size_t)k + c] : -1;
+    d->point[at] =
+        fabs(weight) > LEAST_WEIGHT ? moved->corner[RF_DIMPLE_CORNERS * (size_t)k + c] : -1;
   }
 }
 
