@@ -13,7 +13,7 @@ pytestmark = pytest.mark.no_asan(reason="pictures, no C code of its own")
 
 WIDE, DEEP, HALF = 0.04, 0.04, 0.0155  # m
 UPSIDE_DOWN = (0.0, 1.0, 0.0, 0.0)
-SLAB = rf.BoxField((-WIDE, -WIDE, -DEEP), (WIDE, WIDE, 0.0))
+SLAB = rf.BoxField((-0.05, -0.05, -DEEP), (0.05, 0.05, 0.0))  # its sides are far from points
 AT = rf.Pose((0.3, -0.2, 0.1), (0.8, 0.0, 0.0, 0.6))
 
 
@@ -80,7 +80,7 @@ def test_fixed_bodies_are_drawn_with_their_dimples(pad, browser):
 
 
 def test_a_body_with_local_compliance_is_drawn_with_it(pad):
-    """Of the layer on a rigid core the picture has the core; of a model the dimple on its skin."""
+    """A model has the dimple on its skin, beside one that shares no geometry with it."""
     reduced = model(1e5, 1000.0)
     box = rf.BoxField((-HALF,) * 3, (HALF,) * 3)
     solid = rf.Solid(reduced.mesh, rf.StVK(1e5, 0.3, 1000.0))
@@ -102,6 +102,54 @@ def test_a_body_with_local_compliance_is_drawn_with_it(pad):
         assert np.abs(dent["moved"]).max() == pytest.approx(np.abs(world.dimple(1)).max(), rel=0.5)
         np.testing.assert_allclose(np.linalg.norm(dent["normals"], axis=1), 1.0, atol=1e-9)
         assert scene.bodies[1].shapes.shape[0] == reduced.r
+
+
+def test_a_layer_on_a_rigid_core_is_drawn_with_it(pad, browser):
+    world = rf.World(1e-3, (0, 0, -9.81))
+    world.add_fixed(pad, field=SLAB)
+    upper = rf.FreeBody(model(density=2000.0), 1e-3)
+    upper.reset((0, 0, -1e-5), UPSIDE_DOWN)
+    world.add(upper, pad.tree, local=pad)
+    world.step(30)
+    core = 24  # vertices of a cube with creases, or more
+    with rf.view(world, browser=False) as view:
+        scene, frame = view._shown.scene(), view._shown.frame()
+        lower, body = scene.bodies[1], scene.bodies[0]
+        n = len(body.vertices) - len(lower.vertices)
+        assert n >= core
+        np.testing.assert_array_equal(body.vertices[n:], lower.vertices)
+        assert not body.shapes[:, n:].any()
+        dents = {one["body"]: one for one in frame["dimples"]}
+        assert not dents[0]["moved"][:n].any()
+        # both surfaces yield alike
+        np.testing.assert_allclose(
+            dents[0]["moved"][n:, 2].min(), dents[1]["moved"][:, 2].min(), rtol=0.05
+        )
+        assert scene.box[1, 2] > 0.9 * DEEP
+        shown(browser, view)
+        browser.wait("window.reducedfem.drawing.bodies[0].moved")
+        positions, _ = read(browser)
+        place = rf.Pose(frame["places"][0][:3], frame["places"][0][3:])
+        bent = body.vertices[n:] + dents[0]["moved"][n:]
+        np.testing.assert_allclose(positions[n:], place.apply(bent) - scene.centre, atol=1e-6)
+
+
+def test_a_file_has_bodies_where_they_are(pad):
+    world = pressed(pad)
+    with rf.view(world, browser=False) as view:
+        live, frame = view._shown.scene(), view._shown.frame()
+        saved = view._shown.saved()
+        np.testing.assert_allclose(
+            np.linalg.norm(saved.bodies[0].vertices[:, None] - world.nodes(0)[None], axis=2)
+            .min(axis=1)
+            .max(),
+            0.0,
+            atol=1e-9,
+        )
+        exact = AT.apply(live.bodies[1].vertices + frame["dimples"][0]["moved"])
+        np.testing.assert_allclose(saved.bodies[1].vertices, exact, atol=1e-12)
+        assert [one.colour for one in saved.bodies] == [one.colour for one in live.bodies]
+        assert all(one.shapes is None for one in saved.bodies)
 
 
 def test_a_world_at_rest_has_no_dimples(pad):
