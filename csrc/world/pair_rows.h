@@ -75,7 +75,7 @@ typedef struct rf_pair_rows_frame {
 RF_MUST_CHECK rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_error *err);
 void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
 
-// What is known of the dimples of tree and field.
+// Dimples of tree and field at the beginning of a step.
 typedef struct rf_pair_rows_dimples {
   rf_pair_dimple_forces last[2];      // zero: no dimple
   rf_shell_blend_points field_shell;  // in the frame of the field; used if it yields

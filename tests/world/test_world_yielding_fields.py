@@ -63,7 +63,7 @@ def placed(position, turn=(1, 0, 0, 0), model=None, dt=DT):
 def pressed(pad, depth, mu=0.0, k=1e5, shift=(0.0, 0.0), both=False):
     """Return a world in which an upper pad overlaps a fixed one by a depth, after a step.
 
-    The points of the upper one touch the field of the lower one; both: and the other way round.
+    The points of the upper one touch the field of the lower one; both: also vice versa.
     """
     world = rf.World(DT, friction=mu, tol=1e-10)
     world.add_fixed(pad.local, stiffness=k, field=SLAB)
