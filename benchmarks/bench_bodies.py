@@ -172,39 +172,43 @@ def statics_rows() -> list[Row]:
     model = rf.reduce(weight, rf.modal_derivative_basis(weight, 3, 6))
     under = top[(np.abs(top[:, :2]) < half[:2]).all(axis=1)] - [0.0, 0.0, half[2]]
     feet = rf.PointTree(rf.Pointshell(under, np.tile([0.0, 0.0, 1.0], (len(under), 1))))
+    slab = rf.BoxField((-0.07, -0.07, -0.05), (0.07, 0.07, 0.0))
+    box_field, plane = rf.BoxField(-half, half), rf.PlaneField((0, 0, 0), (0, 0, 1))
     rows = []
     for friction, mark in ((0.0, 1.0), (0.5, 4.0)):
-        soft = rf.World(1e-3, (0.0, 0.0, -9.81), friction=friction)
-        flat = rf.World(
-            1e-3, (0.0, 0.0, -9.81), rf.PlaneField((0, 0, 0), (0, 0, 1)), friction=friction
-        )
-        soft.add_fixed(local)
+        worlds = [
+            rf.World(1e-3, (0.0, 0.0, -9.81), ground, friction=friction)
+            for ground in (None, None, plane)
+        ]
+        worlds[0].add_fixed(local)
+        worlds[1].add_fixed(local, field=slab)
         body = rf.FreeBody(model, 1e-3)
         body.reset((0.0, 0.0, half[2]))
-        soft.add(body, None, rf.BoxField(-half, half))
-        flat.add(body, feet)
-        for world in (soft, flat):
+        for world, tree in zip(worlds, (None, feet, feet), strict=True):
+            world.add(body, tree, None if tree else box_field)
             world.step(200)
-        busy: list[list[float]] = [[], []]
+        busy: list[list[float]] = [[], [], []]
         for _ in range(200):
-            for world, seconds in zip((soft, flat), busy, strict=True):
+            for world, seconds in zip(worlds, busy, strict=True):
                 start = time.perf_counter()
                 world.step()
                 seconds.append(time.perf_counter() - start)
-        times = np.array(busy[0])
-        rows.append(
-            Row(
-                f"world with a surface of Green's functions, {soft.report.points} points, friction "
-                f"{friction:g}, one step",
-                float(np.median(times)) * 1e3,
-                "ms",
-                mark,
-                f"{spread(times, 1e3)}; {soft.report.iterations} iterations, on rigid points "
-                f"{flat.report.iterations}",
-                ratio=float(np.median(times) / np.median(busy[1])),
-                over=f"the same weight on {flat.report.points} rigid points",
+        flat = worlds[2].report
+        for kind, world, seconds in zip(("points", "a field"), worlds, busy, strict=False):
+            times, report = np.array(seconds), world.report
+            rows.append(
+                Row(
+                    f"world with {kind} of Green's functions, {report.points} points, friction "
+                    f"{friction:g}, one step",
+                    float(np.median(times)) * 1e3,
+                    "ms",
+                    mark,
+                    f"{spread(times, 1e3)}; {report.iterations} iterations, on rigid points "
+                    f"{flat.iterations}",
+                    ratio=float(np.median(times) / np.median(busy[2])),
+                    over=f"the same weight on {flat.points} rigid points",
+                )
             )
-        )
     return rows
 
 

@@ -28,5 +28,8 @@ typedef struct rf_shell_blend_points {
 RF_MUST_CHECK rf_status rf_shell_blend(const rf_shell_blend_points *points,
                                        const rf_shell_blend_points *places, const rf_run *run,
                                        int32_t *number, double *weight, rf_error *err);
+// The same of one place, (NEAREST).
+void rf_shell_blend_place_rt(const rf_shell_blend_points *points, const double x[3],
+                             const double normal[3], int32_t *number, double *weight);
 
 #endif

@@ -352,7 +352,7 @@ PyDoc_STRVAR(report_doc,
              "report($self, /)\n--\n\n"
              "(steps, candidates, pairs, points, passed, depth, iterations, residual, "
              "unconverged, fastest, fastest_body, overlap, overlap_m, overlap_body, "
-             "overlap_other, sunk, sunk_shell, sunk_field, missed_body, missed_shell).");
+             "overlap_other, sunk, sunk_shell, sunk_other, missed_body, missed_shell).");
 static PyObject *report(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_multibody_report r;
@@ -366,7 +366,7 @@ static PyObject *report(PyObject *self, PyObject *unused) {
                        (int)r.iterations, r.residual, (long long)r.unconverged, r.fastest,
                        (int)r.fastest_body, r.overlap, r.overlap_m, (int)r.overlap_body,
                        (int)r.overlap_other, (long long)r.sunk, (int)r.sunk_shell,
-                       (int)r.sunk_field, (int)r.missed_body, (int)r.missed_shell);
+                       (int)r.sunk_other, (int)r.missed_body, (int)r.missed_shell);
 }
 
 PyDoc_STRVAR(contacts_doc,

@@ -10,6 +10,7 @@
 #include "world/multibody_solve.h"
 
 enum { CHUNK = 4 };  // bodies of a task
+enum { SIDES = 4 };  // of a pair: tree, field, and the dimples of both
 
 struct rf_multibody {
   rf_multibody_settings set;
@@ -26,7 +27,7 @@ struct rf_multibody {
   // candidates with points
   int32_t n_active, active_room;
   rf_pair_rows **active;      // (n_active)
-  rf_multibody_side *sides;   // at most three a pair
+  rf_multibody_side *sides;   // at most SIDES a pair
   rf_multibody_node **moved;  // those with contact           (n_bodies + n_dimples)
   rf_multibody_report report;
 };
@@ -157,7 +158,9 @@ static rf_status make_dimple(rf_multibody *c, int32_t shape, int32_t number, rf_
   if (shape < 0 || !c->shapes[shape].given.local) return st;
   GROW(c->dimples, c->n_dimples);
   GROW(c->moved, c->n_bodies + c->n_dimples);
-  RF_TRY(rf_multibody_dimple_create(c->shapes[shape].given.local, &out->dimple, err));
+  const rf_multibody_bounded *s = &c->shapes[shape];
+  RF_TRY(rf_multibody_dimple_create(s->given.local, s->field.radius >= 0.0 ? s->given.tree : NULL,
+                                    &out->dimple, err));
   out->dimple->of = number;
   out->dimple->damping = c->set.contact_damping;
   out->dimple_index = c->n_dimples;
@@ -197,8 +200,8 @@ rf_status rf_multibody_add_fixed(rf_multibody *c, const rf_pose *pose, int32_t i
   RF_TRY(check_friction("friction", friction, err));
   if (!(index >= 0 && index < c->n_shapes && c->shapes[index].given.local))
     return rf_fail(err, RF_ERR_ARG, "a fixed shell needs the shape of a local compliance");
-  if (rf_multibody_shape_tree_r(&c->shapes[index]))
-    return rf_fail(err, RF_ERR_ARG, "the tree of a fixed shell must be rigid");
+  if (rf_multibody_shape_tree_r(&c->shapes[index]) || rf_multibody_shape_field_r(&c->shapes[index]))
+    return rf_fail(err, RF_ERR_ARG, "tree and field of a fixed shell must be rigid");
   GROW(c->fixed, c->n_fixed);
   RF_TRY(make_dimple(c, index, rf_multibody_fixed_number(c->n_fixed), &dimple, err));
   c->fixed[c->n_fixed++] = (rf_multibody_fixed){*pose, .shape = index, .friction = friction,
@@ -217,7 +220,7 @@ static rf_status reserve_active(rf_multibody *c, rf_error *err) {
   const int32_t room = c->search.pair_room;
   if (room <= c->active_room) return st;
   RF_ALLOC(active, room);
-  RF_ALLOC(sides, 3 * (size_t)room);
+  RF_ALLOC(sides, SIDES * (size_t)room);
   rf_free(c->active);
   rf_free(c->sides);
   c->active = active;
@@ -238,7 +241,10 @@ static bool is_new(const rf_multibody *c, int32_t number) {
 }
 
 static double thickness_of(const rf_multibody *c, int32_t field) {
-  return field < 0 ? c->search.ground_thickness : c->shapes[c->shape_of[field]].thickness;
+  if (field == -1) return c->search.ground_thickness;
+  const int32_t shape =
+      field < 0 ? c->fixed[rf_multibody_fixed_number(field)].shape : c->shape_of[field];
+  return c->shapes[shape].thickness;
 }
 
 // Notes the overlap of a pair if one of both is new.
@@ -262,14 +268,15 @@ static void note_overlap(rf_multibody *c, const rf_pair_rows *t) {
 static void note_sunk(rf_multibody *c, const rf_pair_rows *t) {
   rf_multibody_report *r = &c->report;
   if (t->n_lost == 0 && !(t->sunk_m > 0.5 * thickness_of(c, t->side[1].body))) return;
+  const int yields = t->dimple[0].yields ? 0 : 1;
   ++r->sunk;
-  r->sunk_shell = t->side[0].body;
-  r->sunk_field = t->side[1].body;
+  r->sunk_shell = t->side[yields].body;
+  r->sunk_other = t->side[1 - yields].body;
 }
 
-// Node of a side of a pair, 2: of its dimple; NULL: none.
+// Node of a side of a pair, 2 and 3: of the dimples; NULL: none.
 static rf_multibody_node *node_of(const rf_multibody *c, const rf_pair_rows *t, int side) {
-  if (side == 2) return t->dimple.yields ? &c->dimples[t->dimple.node] : NULL;
+  if (side >= 2) return t->dimple[side - 2].yields ? &c->dimples[t->dimple[side - 2].node] : NULL;
   return t->side[side].body >= 0 ? &c->nodes[t->side[side].body] : NULL;
 }
 
@@ -298,7 +305,7 @@ static void list_active(rf_multibody *c, rf_multibody_solve *s) {
     c->active[c->n_active++] = t;
     report->points += t->n_rows;
     report->depth_m = fmax(report->depth_m, t->depth_m);
-    for (int e = 0; e < 3; ++e) {
+    for (int e = 0; e < SIDES; ++e) {
       rf_multibody_node *n = node_of(c, t, e);
       if (n) ++n->n_sides;
     }
@@ -309,7 +316,7 @@ static void list_active(rf_multibody *c, rf_multibody_solve *s) {
   for (int32_t i = 0; i < c->n_bodies; ++i) next = list_node(c, s, &c->nodes[i], next);
   for (int32_t i = 0; i < c->n_dimples; ++i) next = list_node(c, s, &c->dimples[i], next);
   for (int32_t k = 0; k < c->n_active; ++k)
-    for (int e = 0; e < 3; ++e) {
+    for (int e = 0; e < SIDES; ++e) {
       rf_multibody_node *n = node_of(c, c->active[k], e);
       if (n) n->sides[n->n_sides++] = (rf_multibody_side){k, e};
     }

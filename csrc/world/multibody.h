@@ -38,7 +38,8 @@
 // search finds points of the shell without its dimple that are inside of a field, and those that
 // bore a force in the last step and are inside with their dimple; gaps and directions are those
 // with the dimple of the last step.  Dampers do not act on it.  Shells with nothing but S may be
-// fixed.
+// fixed.  The field of a shape with S yields as its points do: at a place between them it has the
+// dimple by the weights of pointshell/blend.h, and spreads the force to them by the same.
 //
 // Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
 // passed the middle of a thin part have no force: it would push them out on the other side.  Points
@@ -99,12 +100,11 @@ typedef struct rf_multibody_report {
   double overlap_m;
   int32_t overlap_body;   // with these points, or with the field if a fixed shell has the points
   int32_t overlap_other;  // the other one; -1: the ground; -2, -3, ...: a fixed shell
-  // last pair whose dimple is deeper than half of the field, which its points may leave, or have
-  // left
+  // last pair whose dimple is deeper than half of the field, which points may leave, or have left
   int64_t sunk;        // such pairs, of all steps
   int32_t sunk_shell;  // the body, or fixed shell, with the dimple
-  int32_t sunk_field;  // the one with the field
-  // first fixed shell that a body with points, but without a field, came near: -2, -3, ...; 0: none
+  int32_t sunk_other;  // the one that it gives way to
+  // first fixed shell that a body came near that it cannot touch: -2, -3, ...; 0: none
   int32_t missed_shell;
   int32_t missed_body;
 } rf_multibody_report;
@@ -135,7 +135,7 @@ RF_MUST_CHECK rf_status rf_multibody_add(rf_multibody *bodies, const rf_free_bod
                                          int32_t shape, double friction, rf_error *err);
 
 // Adds a fixed shell at a pose in the world, of a shape whose tree is rigid and yields by its local
-// compliance alone.  Bodies with fields touch it; it has no field.
+// compliance alone; its field, if it has one, is at rest.
 RF_MUST_CHECK rf_status rf_multibody_add_fixed(rf_multibody *bodies, const rf_pose *pose,
                                                int32_t shape, double friction, rf_error *err);
 

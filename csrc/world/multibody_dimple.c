@@ -17,26 +17,57 @@ static void free_points(rf_multibody_dimple *d) {
 }
 
 static void free_own(rf_multibody_dimple *d) {
-  rf_free(d->own_at);
-  rf_free(d->own);
+  rf_free(d->own_first);
   rf_free(d->factor);
   rf_free(d->weight);
-  d->own_at = NULL;
-  d->own = d->factor = d->weight = NULL;
+  d->own_first = NULL;
+  d->factor = d->weight = NULL;
   d->own_room = 0;
+}
+
+static void free_entries(rf_multibody_dimple *d) {
+  rf_free(d->own_at);
+  rf_free(d->own);
+  d->own_at = NULL;
+  d->own = NULL;
+  d->entry_room = 0;
 }
 
 void rf_multibody_dimple_free(rf_multibody_dimple *d) {
   if (!d) return;
   free_points(d);
   free_own(d);
+  free_entries(d);
   rf_free(d->response);
   rf_free(d->number);
+  rf_free(d->known);
+  rf_free(d->way);
+  rf_free(d->at);
+  rf_free(d->outward);
   rf_free(d);
 }
 
-rf_status rf_multibody_dimple_create(const rf_contact_local *local, rf_multibody_dimple **out,
-                                     rf_error *err) {
+rf_status rf_multibody_dimple_deform(rf_multibody_dimple *d, const double *q, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_point_tree *t = d->tree;
+  double *row = NULL, *bound = NULL;
+  RF_ALLOC(row, t->row);
+  RF_ALLOC(bound, t->bound);
+  if (q) rf_point_tree_pad_rt(t, q, row, bound);
+  for (int32_t i = 0; i < t->n_points; ++i) {
+    double inward[3];
+    rf_point_tree_positions_rt(t, 1, &t->place[i], row, d->at + 3 * (size_t)i);
+    rf_point_tree_normals_rt(t, 1, &t->place[i], row, inward);
+    for (int k = 0; k < 3; ++k) d->outward[3 * (size_t)i + (size_t)k] = -inward[k];
+  }
+done:
+  rf_free(row);
+  rf_free(bound);
+  return st;
+}
+
+rf_status rf_multibody_dimple_create(const rf_contact_local *local, const rf_point_tree *tree,
+                                     rf_multibody_dimple **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_multibody_dimple *d = NULL;
   *out = NULL;
@@ -44,7 +75,15 @@ rf_status rf_multibody_dimple_create(const rf_contact_local *local, rf_multibody
   d->local = local;
   d->simd = rf_simd_resolve(RF_SIMD_BEST);
   RF_ALLOC(d->number, local->n_points);
+  RF_ALLOC(d->known, local->n_points);
+  RF_ALLOC(d->way, 3 * (size_t)local->n_points);
   for (int32_t i = 0; i < local->n_points; ++i) d->number[i] = -1;
+  d->tree = tree;
+  if (tree) {
+    RF_ALLOC(d->at, 3 * (size_t)local->n_points);
+    RF_ALLOC(d->outward, 3 * (size_t)local->n_points);
+    RF_TRY(rf_multibody_dimple_deform(d, NULL, err));
+  }
   *out = d;
   d = NULL;
 done:
@@ -81,13 +120,19 @@ done:
   return st;
 }
 
-static rf_status reserve_own(rf_multibody_dimple *d, int32_t rows, int32_t size, rf_error *err) {
+static rf_status reserve_own(rf_multibody_dimple *d, int32_t rows, int32_t entries, int32_t size,
+                             rf_error *err) {
   rf_status st = RF_OK;
   const size_t ld = (size_t)rf_dense_ld(rows);
+  if (entries > d->entry_room) {
+    free_entries(d);
+    RF_ALLOC(d->own_at, entries);
+    RF_ALLOC(d->own, 3 * (size_t)entries);
+    d->entry_room = entries;
+  }
   if (rows > d->own_room) {
     free_own(d);
-    RF_ALLOC(d->own_at, rows);
-    RF_ALLOC(d->own, 3 * (size_t)rows);
+    RF_ALLOC(d->own_first, rows + 1);
     RF_ALLOC(d->factor, ld * ld);
     RF_ALLOC(d->weight, ld);
     d->own_room = rows;
@@ -108,16 +153,20 @@ rf_status rf_multibody_dimple_gather(rf_multibody_node *node, rf_pair_rows *cons
                                      rf_error *err) {
   rf_status st = RF_OK;
   rf_multibody_dimple *d = node->dimple;
-  int32_t points = 0, rows = 0;
+  int32_t points = 0, rows = 0, entries = 0;
   d->n = 0;
   for (int32_t i = 0; i < d->local->n_points; ++i) d->number[i] = -1;
   for (int32_t k = 0; k < node->n_sides; ++k) {
     const rf_pair_rows *t = pairs[node->sides[k].pair];
-    rows += (t->friction.mu > 0.0 ? 3 : 1) * t->n_rows;
-    for (int32_t i = 0; i < t->n_rows; ++i) {
-      int32_t *number = &d->number[t->dimple.point[i]];
+    const rf_pair_dimple *own = rf_multibody_dimple_in_pair_rt(node, k, pairs);
+    const int32_t axes = t->friction.mu > 0.0 ? 3 : 1, read = own->corners * t->n_rows;
+    rows += axes * t->n_rows;
+    entries += axes * read;
+    for (int32_t i = 0; i < read; ++i) {
+      if (own->point[i] < 0) continue;
+      int32_t *number = &d->number[own->point[i]];
       if (*number < 0) *number = points++;
-      t->dimple.at[i] = 3 * *number;
+      own->at[i] = 3 * *number;
     }
   }
   // those of the last step as well: their forces are kept in the same memory
@@ -126,7 +175,7 @@ rf_status rf_multibody_dimple_gather(rf_multibody_node *node, rf_pair_rows *cons
     if (d->number[i] >= 0) d->point[d->number[i]] = i;
   d->n = points;
   node->size = rf_dense_ld(3 * d->n);
-  RF_TRY(reserve_own(d, rows, node->size, err));
+  RF_TRY(reserve_own(d, rows, entries, node->size, err));
 done:
   return st;
 }

@@ -15,6 +15,7 @@
 
 #include "contact/local.h"
 #include "linalg/simd.h"
+#include "pointshell/tree.h"
 #include "world/pair_rows.h"
 
 struct rf_multibody_node;
@@ -22,8 +23,11 @@ struct rf_multibody_node;
 typedef struct rf_multibody_dimple {
   const rf_contact_local *local;  // borrowed
   rf_simd simd;
-  double damping;   // c
-  int32_t of;       // number of its body, or of a fixed shell
+  double damping;  // c
+  int32_t of;      // number of its body, or of a fixed shell
+  // of a shell with a field: its points at the beginning of the step, and outward normals
+  const rf_point_tree *tree;  // borrowed; NULL: no field
+  double *at, *outward;       // in the frame of the shell                       (n_points, 3)
   int32_t *number;  // of each point of the shell among those of this step; -1    (local->n_points)
   int32_t n;        // points of this step
   int32_t *point;   // of the shell                                               (n)
@@ -32,18 +36,23 @@ typedef struct rf_multibody_dimple {
   int32_t n_last;
   int32_t *last;       // points of the shell                                     (n_last)
   double *last_force;  // N, in the frame of the shell                            (n_last, 3)
-  // rows of the preconditioner
+  bool *known;         // points of that step                          (local->n_points)
+  double *way;         // their displacements by these, m              (local->n_points, 3)
+  // rows of the preconditioner, each with the entries from own_first on
   int32_t n_own;
-  int32_t *own_at;   // first coordinate                                          (n_own)
-  double *own;       // B                                                         (n_own, 3)
-  double *response;  // B S                                                       (n_own, ld)
-  double *factor;    // of 1 + B S B^T                                            (ld, ld) of n_own
-  double *weight;    // of these                                                  (ld of n_own)
-  int32_t room, own_room;
+  int32_t *own_first;  //                                                         (n_own + 1)
+  int32_t *own_at;     // first coordinate of each entry
+  double *own;         // B, of each entry (3)
+  double *response;    // B S                                                       (n_own, ld)
+  double *factor;  // of 1 + B S B^T                                            (ld, ld) of n_own
+  double *weight;  // of these                                                  (ld of n_own)
+  int32_t room, own_room, entry_room;
   int64_t response_room;
 } rf_multibody_dimple;
 
+// tree: of a shell with a field; NULL: none.
 RF_MUST_CHECK rf_status rf_multibody_dimple_create(const rf_contact_local *local,
+                                                   const rf_point_tree *tree,
                                                    rf_multibody_dimple **out, rf_error *err);
 void rf_multibody_dimple_free(rf_multibody_dimple *d);  // NULL is fine
 
@@ -51,13 +60,22 @@ void rf_multibody_dimple_free(rf_multibody_dimple *d);  // NULL is fine
 // them.
 RF_MUST_CHECK rf_status rf_multibody_dimple_gather(struct rf_multibody_node *n,
                                                    rf_pair_rows *const *pairs, rf_error *err);
+// Moves the points of a shell with a field to coordinates q of its tree (NULL: rest).
+RF_MUST_CHECK rf_status rf_multibody_dimple_deform(rf_multibody_dimple *d, const double *q,
+                                                   rf_error *err);
+static inline rf_shell_blend_points rf_multibody_dimple_shell(const rf_multibody_dimple *d) {
+  return (rf_shell_blend_points){d->local->n_points, d->at, d->outward};
+}
 // Forces of the last step, until the next one.
 static inline rf_pair_dimple_forces rf_multibody_dimple_last_forces(const rf_multibody_dimple *d) {
-  return (rf_pair_dimple_forces){d->local, d->n_last, d->last, d->last_force};
+  return (rf_pair_dimple_forces){d->local, d->n_last, d->last, d->last_force, d->known, d->way};
 }
 
 // ---- multibody_dimple_rt.c: the functions of multibody_node.h for a dimple
 
+// The dimple of a node in the pair of one of its sides.
+const rf_pair_dimple *rf_multibody_dimple_in_pair_rt(const struct rf_multibody_node *n,
+                                                     int32_t side, rf_pair_rows *const *pairs);
 void rf_multibody_dimple_place_rt(struct rf_multibody_node *n);
 RF_MUST_CHECK rf_status rf_multibody_dimple_begin_rt(struct rf_multibody_node *n,
                                                      rf_pair_rows *const *pairs);

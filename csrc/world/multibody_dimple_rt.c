@@ -49,41 +49,63 @@ void rf_multibody_dimple_place_rt(rf_multibody_node *n) {
   for (int32_t i = 0; i < n->size; ++i) n->displacement[i] = n->base[i] + n->change[i];
 }
 
-static void enter_own(rf_multibody_dimple *d, int32_t at, const double *axis, double stiffness) {
-  const double root = sqrt(stiffness);
-  d->own_at[d->n_own] = at;
-  for (int k = 0; k < 3; ++k) d->own[3 * d->n_own + k] = root * axis[k];
-  ++d->n_own;
+const rf_pair_dimple *rf_multibody_dimple_in_pair_rt(const rf_multibody_node *n, int32_t side,
+                                                     rf_pair_rows *const *pairs) {
+  const rf_multibody_side *s = &n->sides[side];
+  return &pairs[s->pair]->dimple[s->side - 2];
+}
+
+// Enters axis e of row i.
+static void enter_own(rf_multibody_dimple *d, const rf_pair_dimple *of, int32_t i, int e,
+                      double stiffness) {
+  const double root = sqrt(stiffness), *axis = of->axes + 9 * (size_t)i + 3 * (size_t)e;
+  int32_t entry = d->own_first[d->n_own];
+  for (int32_t c = i * of->corners; c < (i + 1) * of->corners; ++c) {
+    if (of->point[c] < 0) continue;
+    d->own_at[entry] = of->at[c];
+    for (int k = 0; k < 3; ++k) d->own[3 * entry + k] = root * of->weight[c] * axis[k];
+    ++entry;
+  }
+  d->own_first[++d->n_own] = entry;
 }
 
 // The same rows as rf_pair_rows_add_own_rt.
-static void enter_pair(rf_multibody_dimple *d, const rf_pair_rows *t) {
+static void enter_pair(rf_multibody_dimple *d, const rf_pair_dimple *of, const rf_pair_rows *t) {
   for (int32_t i = 0; i < t->n_rows; ++i) {
-    const double *axes = t->dimple.axes + 9 * (size_t)i;
     const bool grips = t->friction.mu > 0.0;
     const double stiffness = grips ? rf_pair_friction_stiffness_rt(t, i) : 0.0;
-    if (!grips || t->force[i] < 0.0) enter_own(d, t->dimple.at[i], axes, d->damping * t->stiff[i]);
-    for (int e = 1; e < 3 && stiffness > 0.0; ++e)
-      enter_own(d, t->dimple.at[i], axes + 3 * e, stiffness);
+    if (!grips || t->force[i] < 0.0) enter_own(d, of, i, 0, d->damping * t->stiff[i]);
+    for (int e = 1; e < 3 && stiffness > 0.0; ++e) enter_own(d, of, i, e, stiffness);
   }
+}
+
+// B x of row i
+static double along_own(const rf_multibody_dimple *d, int32_t i, const double *x) {
+  double sum = 0.0;
+  for (int32_t k = d->own_first[i]; k < d->own_first[i + 1]; ++k)
+    sum += rf_vec3_dot(d->own + 3 * k, x + d->own_at[k]);
+  return sum;
 }
 
 rf_status rf_multibody_dimple_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs) {
   rf_multibody_dimple *d = n->dimple;
   d->n_own = 0;
   memset(n->elastic, 0, (size_t)n->size * sizeof *n->elastic);
-  for (int32_t k = 0; k < n->n_sides && pairs; ++k) enter_pair(d, pairs[n->sides[k].pair]);
+  for (int32_t k = 0; k < n->n_sides && pairs; ++k)
+    enter_pair(d, rf_multibody_dimple_in_pair_rt(n, k, pairs), pairs[n->sides[k].pair]);
   if (d->n_own == 0) return RF_OK;
   const int32_t ld = rf_dense_ld(d->n_own);
   memset(d->factor, 0, (size_t)ld * (size_t)ld * sizeof *d->factor);
   for (int32_t i = 0; i < d->n_own; ++i) {
-    const double *b = d->own + 3 * i, *rows = d->matrix + (size_t)d->own_at[i] * (size_t)n->size;
     double *out = d->response + (size_t)i * (size_t)n->size;
-    for (int32_t j = 0; j < n->size; ++j)
-      out[j] = b[0] * rows[j] + b[1] * rows[n->size + j] + b[2] * rows[2 * n->size + j];
+    memset(out, 0, (size_t)n->size * sizeof *out);
+    for (int32_t k = d->own_first[i]; k < d->own_first[i + 1]; ++k) {
+      const double *b = d->own + 3 * k, *rows = d->matrix + (size_t)d->own_at[k] * (size_t)n->size;
+      for (int32_t j = 0; j < n->size; ++j)
+        out[j] += b[0] * rows[j] + b[1] * rows[n->size + j] + b[2] * rows[2 * n->size + j];
+    }
     for (int32_t j = 0; j <= i; ++j)
-      d->factor[(size_t)j * (size_t)ld + (size_t)i] =
-          rf_vec3_dot(out + d->own_at[j], d->own + 3 * j) + (i == j);
+      d->factor[(size_t)j * (size_t)ld + (size_t)i] = along_own(d, j, out) + (i == j);
   }
   return rf_dense_cholesky_rt(d->simd, d->n_own, d->factor, ld) ? RF_OK : RF_ERR_DIVERGED;
 }
@@ -92,18 +114,24 @@ void rf_multibody_dimple_gather_rt(const rf_multibody_node *n, rf_pair_rows *con
                                    double *slot) {
   for (int32_t k = 0; k < n->n_sides; ++k) {
     const rf_pair_rows *t = pairs[n->sides[k].pair];
+    const rf_pair_dimple *of = rf_multibody_dimple_in_pair_rt(n, k, pairs);
     for (int32_t i = 0; i < t->n_rows; ++i) {
-      const double *axes = t->dimple.axes + 9 * (size_t)i, *pull = t->dimple.pull + 3 * (size_t)i;
+      const double *axes = of->axes + 9 * (size_t)i, *pull = of->pull + 3 * (size_t)i;
+      double force[3] = {0.0};
       for (int e = 0; e < 3; ++e)
-        for (int l = 0; l < 3; ++l) slot[t->dimple.at[i] + l] += pull[e] * axes[3 * e + l];
+        for (int l = 0; l < 3; ++l) force[l] += pull[e] * axes[3 * e + l];
+      for (int32_t c = i * of->corners; c < (i + 1) * of->corners; ++c)
+        for (int l = 0; l < 3 && of->point[c] >= 0; ++l)
+          slot[of->at[c] + l] += of->weight[c] * force[l];
     }
   }
 }
 
 void rf_multibody_dimple_take_own_rt(const rf_multibody_dimple *d, const double *x, double *y) {
   for (int32_t i = 0; i < d->n_own; ++i) {
-    const double *b = d->own + 3 * i, along = rf_vec3_dot(b, x + d->own_at[i]);
-    for (int k = 0; k < 3; ++k) y[d->own_at[i] + k] -= along * b[k];
+    const double along = along_own(d, i, x);
+    for (int32_t k = d->own_first[i]; k < d->own_first[i + 1]; ++k)
+      for (int l = 0; l < 3; ++l) y[d->own_at[k] + l] -= along * d->own[3 * k + l];
   }
 }
 
@@ -120,8 +148,7 @@ void rf_multibody_dimple_correct_rt(const rf_multibody_node *n, const double *r,
   multiply(n, r, z);
   if (d->n_own == 0) return;
   memset(d->weight, 0, (size_t)rf_dense_ld(d->n_own) * sizeof *d->weight);
-  for (int32_t i = 0; i < d->n_own; ++i)
-    d->weight[i] = rf_vec3_dot(d->own + 3 * i, z + d->own_at[i]);
+  for (int32_t i = 0; i < d->n_own; ++i) d->weight[i] = along_own(d, i, z);
   rf_dense_cholesky_solve_rt(d->simd, d->n_own, d->factor, rf_dense_ld(d->n_own), d->weight,
                              d->weight);
   for (int32_t i = 0; i < d->n_own; ++i) {
@@ -133,8 +160,12 @@ void rf_multibody_dimple_correct_rt(const rf_multibody_node *n, const double *r,
 void rf_multibody_dimple_finish_rt(const rf_multibody_node *n) {
   rf_multibody_dimple *d = n->dimple;
   d->n_last = 0;
+  memset(d->known, 0, (size_t)d->local->n_points * sizeof *d->known);
+  multiply(n, n->force, n->product);
   for (int32_t i = 0; i < d->n; ++i) {
     const double *force = n->force + 3 * i;
+    d->known[d->point[i]] = true;
+    for (int k = 0; k < 3; ++k) d->way[3 * d->point[i] + k] = d->damping * n->product[3 * i + k];
     if (rf_vec3_dot(force, force) == 0.0) continue;
     d->last[d->n_last] = d->point[i];
     memcpy(d->last_force + 3 * d->n_last, force, 3 * sizeof *force);

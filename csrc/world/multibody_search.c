@@ -93,9 +93,24 @@ static double friction_of(const rf_multibody_search *s, int32_t place) {
 }
 
 // Forces of the last step on a shell with a dimple.
+static int32_t dimple_of(const rf_multibody_search *s, int32_t place) {
+  const rf_multibody_fixed *fixed = fixed_at(s, place);
+  return fixed ? fixed->dimple_index : s->nodes[place].dimple_index;
+}
+
 static rf_pair_dimple_forces last_forces_of(const rf_multibody_search *s, int32_t dimple) {
   const rf_pair_dimple_forces none = {0};
   return dimple < 0 ? none : rf_multibody_dimple_last_forces(s->dimples[dimple].dimple);
+}
+
+// Radius around the centre of a tree, or a field's own, that holds the field too, which reaches
+// `more` beyond its place at rest; radius: of the points, negative: there are none.
+static double radius_with_field(const rf_multibody_bounded *h, const double centre[3],
+                                double radius, double more) {
+  double arm[3];
+  if (h->field.radius < 0.0) return radius;
+  rf_vec3_sub(h->field.centre, centre, arm);
+  return fmax(radius, h->field.radius + more + rf_vec3_length(arm));
 }
 
 static void place_fixed(rf_multibody_search *s, int32_t place) {
@@ -103,7 +118,8 @@ static void place_fixed(rf_multibody_search *s, int32_t place) {
   const rf_point_tree *t = shape_of(s, place)->given.tree;
   rf_multibody_place *p = &s->places[place];
   *p = (rf_multibody_place){.frame = {.pose = fixed->pose}};
-  p->sphere.radius = p->reach = rf_point_tree_reach_rt(t, NULL);
+  p->reach = rf_point_tree_reach_rt(t, NULL);
+  p->sphere.radius = radius_with_field(shape_of(s, place), t->centre, p->reach, 0.0);
   rf_quat_rotate(fixed->pose.quaternion, t->centre, p->sphere.centre);
   for (int k = 0; k < 3; ++k) p->sphere.centre[k] += fixed->pose.position_m[k];
   const rf_pair_dimple_forces last = last_forces_of(s, fixed->dimple_index);
@@ -130,13 +146,10 @@ static void place_body(rf_multibody_search *c, int32_t i) {
   const rf_point_tree *t = h->given.tree;
   const double *centre = t ? t->centre : h->field.centre;
   if (t) s->radius = p->reach = rf_point_tree_reach_rt(t, t->r ? q : NULL);
-  if (h->field.radius >= 0.0) {
-    double reach = h->field.radius;
-    if (h->given.deformed)
-      reach += b->deformation->system->operations->farthest(b->deformation->system, q);
-    rf_vec3_sub(h->field.centre, centre, arm);
-    s->radius = fmax(s->radius, reach + rf_vec3_length(arm));
-  }
+  double more = 0.0;
+  if (h->given.deformed)
+    more = b->deformation->system->operations->farthest(b->deformation->system, q);
+  s->radius = radius_with_field(h, centre, s->radius, more);
   rf_vec3_sub(centre, b->set.centre, arm);
   rf_free_body_angular_velocity_rt(b, omega);
   p->turning = rf_vec3_length(omega) * (rf_vec3_length(arm) + s->radius);
@@ -154,11 +167,18 @@ static rf_pair_rows_side side_of(const rf_multibody_search *s, int32_t place, in
   return (rf_pair_rows_side){place, r, RF_SLOT_RIGID + rf_dense_ld(r)};
 }
 
-static void set_dimple(const rf_multibody_search *s, int32_t place, rf_pair_rows *t) {
-  const rf_multibody_fixed *fixed = fixed_at(s, place);
-  t->dimple.node = fixed ? fixed->dimple_index : s->nodes[place].dimple_index;
-  t->dimple.yields = t->dimple.node >= 0;
-  if (t->dimple.yields) t->dimple.damping = s->dimples[t->dimple.node].dimple->damping;
+// place: of the field, -1: the ground.
+static void set_dimples(const rf_multibody_search *s, int32_t tree, int32_t field,
+                        rf_pair_rows *t) {
+  t->dimple_damping = 1.0;
+  for (int k = 0; k < 2; ++k) {
+    rf_pair_dimple *d = &t->dimple[k];
+    const int32_t place = k ? field : tree;
+    d->node = place < 0 ? -1 : dimple_of(s, place);
+    d->yields = d->node >= 0;
+    d->corners = k ? RF_DIMPLE_CORNERS : 1;
+    if (d->yields) t->dimple_damping = s->dimples[d->node].dimple->damping;
+  }
 }
 
 // Adds the contact of the points of one body with the field of another, if they have them.
@@ -169,7 +189,7 @@ static void add_pair(rf_multibody_search *s, int32_t tree, int32_t field) {
   const double other = field < 0 ? s->ground_friction : friction_of(s, field);
   t->friction.mu = sqrt(friction_of(s, tree) * other);
   t->side[0] = side_of(s, tree, a->given.tree->r);
-  set_dimple(s, tree, t);
+  set_dimples(s, tree, field, t);
   if (field < 0) {
     t->side[1] = (rf_pair_rows_side){-1, 0, 0};
   } else {
@@ -230,10 +250,11 @@ static void find_ground(rf_multibody_search *s, int32_t i) {
   if (near_ground(s, &s->places[i].sphere)) add_pair(s, i, -1);
 }
 
-// Notes a fixed shell that gives a body no force, as that has no field.
+// Notes a fixed shell that gives a body no force, as that has no field, or neither of them.
 static void note_missed(rf_multibody_search *s, const rf_broad_pair *p) {
   if (p->second < s->n_bodies || s->missed_shell) return;
   if (shape_of(s, p->first)->field.radius >= 0.0) return;
+  if (shape_of(s, p->first)->given.tree && shape_of(s, p->second)->field.radius >= 0.0) return;
   s->missed_shell = number_of(s, p->second);
   s->missed_body = p->first;
 }
@@ -267,14 +288,18 @@ done:
 
 // ---- narrow phase
 
+// Index of a side of a pair among the places.
+static int32_t place_of(const rf_multibody_search *s, int32_t number) {
+  return (int32_t)(rf_multibody_search_place(s, number) - s->places);
+}
+
 // The contact of a pair in the memory of a worker.
 static rf_status contact_of(const rf_multibody_search *s, rf_multibody_contacts *w,
                             const rf_pair_rows *t, rf_contact **out, rf_error *err) {
   rf_status st = RF_OK;
-  const int32_t tree =
-      (int32_t)(shape_of(s, (int32_t)(rf_multibody_search_place(s, t->side[0].body) - s->places)) -
-                s->shapes);
-  const int32_t field = t->side[1].body < 0 ? -1 : s->shape_of[t->side[1].body];
+  const int32_t tree = (int32_t)(shape_of(s, place_of(s, t->side[0].body)) - s->shapes);
+  const int32_t place = t->side[1].body == -1 ? -1 : place_of(s, t->side[1].body);
+  const int32_t field = place < 0 ? -1 : (int32_t)(shape_of(s, place) - s->shapes);
   const rf_multibody_bounded *a = &s->shapes[tree];
   rf_contact_distance distance = {.field = s->ground};
   rf_contact_settings set = {.cold_ratio = 1.0, .conservative = true, .stateless = true};
@@ -282,7 +307,7 @@ static rf_status contact_of(const rf_multibody_search *s, rf_multibody_contacts 
   if (field >= 0) {
     const rf_multibody_bounded *b = &s->shapes[field];
     distance = (rf_contact_distance){.field = b->given.field, .deformed = b->given.deformed};
-    memcpy(set.grasp_m, s->places[t->side[1].body].frame.centre, sizeof set.grasp_m);
+    memcpy(set.grasp_m, s->places[place].frame.centre, sizeof set.grasp_m);
   }
   const rf_penalty_law_settings law = {.stiffness_n_per_m = a->given.stiffness, .each = a->each};
   RF_TRY(rf_multibody_contacts_find(w, tree, field, &e, err));
@@ -305,10 +330,9 @@ done:
 static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_pair_rows *t,
                           rf_error *err) {
   static const rf_pair_rows_frame world = {.pose = {.quaternion = {1.0}}};
-  const int32_t a = (int32_t)(rf_multibody_search_place(s, t->side[0].body) - s->places),
-                b = t->side[1].body;
+  const int32_t a = place_of(s, t->side[0].body), b = t->side[1].body;
   const rf_pair_rows_frame *tree = &s->places[a].frame;
-  const rf_pair_rows_frame *field = b < 0 ? &world : &s->places[b].frame;
+  const rf_pair_rows_frame *field = b == -1 ? &world : &rf_multibody_search_place(s, b)->frame;
   const double *q = t->side[0].r ? s->nodes[a].body->deformation->q : NULL;
   rf_contact *contact;
   rf_contact_result found;
@@ -325,10 +349,14 @@ static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_p
                    "body %d is too far out, or deformed too much, for "
                    "contact; try a smaller dt",
                    a < s->n_bodies ? a : b);
-  const rf_pair_dimple_forces last = last_forces_of(s, t->dimple.node);
-  if (found.touching + last.n == 0) return RF_OK;
-  RF_TRY(rf_pair_rows_reserve(t, found.touching + last.n, err));
-  rf_pair_rows_fill_rt(t, tree, &last, contact);
+  rf_pair_rows_dimples dimples = {
+      .last = {last_forces_of(s, t->dimple[0].node), last_forces_of(s, t->dimple[1].node)}};
+  const int32_t most = found.touching + dimples.last[0].n;
+  if (most == 0) return RF_OK;
+  if (t->dimple[1].yields)
+    dimples.field_shell = rf_multibody_dimple_shell(s->dimples[t->dimple[1].node].dimple);
+  RF_TRY(rf_pair_rows_reserve(t, most, err));
+  rf_pair_rows_fill_rt(t, tree, &dimples, contact);
   if (t->friction.mu > 0.0) rf_multibody_memory_recall(s->memory, t);
 done:
   return st;
@@ -344,9 +372,24 @@ static rf_status evaluate_some(void *context, int64_t task, int w, rf_error *err
   return st;
 }
 
+// Moves the points of shells that yield as fields to the coordinates of their bodies.
+static rf_status move_shells(rf_multibody_search *s, rf_error *err) {
+  rf_status st = RF_OK;
+  for (int32_t k = 0; k < s->n_pairs; ++k) {
+    const rf_pair_rows *t = &s->pairs[k];
+    // a body with several pairs is moved several times
+    if (t->dimple[1].yields && t->side[1].r)
+      RF_TRY(rf_multibody_dimple_deform(s->dimples[t->dimple[1].node].dimple,
+                                        s->nodes[t->side[1].body].body->deformation->q, err));
+  }
+done:
+  return st;
+}
+
 rf_status rf_multibody_search_narrow(rf_multibody_search *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   RF_TRY(reserve_workers(s, run->threads, err));
+  RF_TRY(move_shells(s, err));
   RF_TRY(rf_run_tasks(run, (s->n_pairs + CHUNK - 1) / CHUNK, 0, evaluate_some, s, err));
 done:
   return st;

@@ -45,8 +45,8 @@ typedef struct rf_multibody_search {
   const rf_multibody_memory *memory;  // of friction in the last step
   const rf_multibody_node *nodes;     // (n_bodies)
   int32_t n_fixed;
-  const rf_multibody_fixed *fixed;   // (n_fixed)
-  const rf_multibody_node *dimples;  // by number
+  const rf_multibody_fixed *fixed;  // (n_fixed)
+  rf_multibody_node *dimples;       // by number; the search moves their points
   // results
   int32_t n_pairs;      // candidates
   rf_pair_rows *pairs;  // (n_pairs)

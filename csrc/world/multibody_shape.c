@@ -55,6 +55,11 @@ static rf_status check(const rf_multibody_shape *s, rf_error *err) {
   if (s->local && !(s->tree && s->tree->n_points == s->local->n_points))
     return rf_fail(err, RF_ERR_ARG, "local has %d points, tree %d; make it with the same tree",
                    (int)s->local->n_points, s->tree ? (int)s->tree->n_points : 0);
+  if (s->local && s->tree->r && s->field)
+    return rf_fail(
+        err, RF_ERR_ARG,
+        "the field is one at rest, but the tree of local has a model: the field would not "
+        "yield by its coordinates");
   if (!s->tree) return RF_OK;
   if (!(isfinite(s->stiffness) && s->stiffness > 0.0))
     return rf_fail(err, RF_ERR_ARG, "stiffness must be finite and positive, got %g", s->stiffness);

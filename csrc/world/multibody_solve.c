@@ -85,7 +85,8 @@ static rf_pair_slots slots_of(const rf_multibody_solve *s, const rf_pair_rows *t
   rf_pair_slots out = {0};
   for (int e = 0; e < 2; ++e)
     if (t->side[e].body >= 0) out.side[e] = slot_at(&s->all[t->side[e].body], offset);
-  if (t->dimple.yields) out.dimple = slot_at(&s->dimples[t->dimple.node], offset);
+  for (int e = 0; e < 2; ++e)
+    if (t->dimple[e].yields) out.dimple[e] = slot_at(&s->dimples[t->dimple[e].node], offset);
   return out;
 }
 #define SLOTS_OF(solve, pair, slot) slots_of((solve), (pair), offsetof(rf_multibody_node, slot))

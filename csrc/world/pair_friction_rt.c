@@ -41,7 +41,7 @@ void rf_pair_friction_derive_rt(const double trial[2], double limit, bool secant
 
 // Points with a dimple have dampers across the axis too: its coordinates are one c-th of it.
 static double stiffness_of(const rf_pair_rows *t, int32_t i) {
-  return t->dimple.yields ? t->dimple.damping * t->stiff[i] : t->stiff[i];
+  return t->dimple_damping * t->stiff[i];
 }
 
 // T . u of both tangents of a point

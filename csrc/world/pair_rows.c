@@ -17,14 +17,15 @@ static void free_rows(rf_pair_rows *t) {
 void rf_pair_rows_free(rf_pair_rows *t) {
   free_rows(t);
   rf_pair_friction_free(&t->friction);
-  rf_pair_dimple_free(&t->dimple);
+  for (int s = 0; s < 2; ++s) rf_pair_dimple_free(&t->dimple[s]);
 }
 
 rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_error *err) {
   rf_status st = RF_OK;
   t->size = t->side[0].size + t->side[1].size;
   if (t->friction.mu > 0.0) RF_TRY(rf_pair_friction_reserve(&t->friction, n, t->size, err));
-  if (t->dimple.yields) RF_TRY(rf_pair_dimple_reserve(&t->dimple, n, err));
+  for (int s = 0; s < 2; ++s)
+    if (t->dimple[s].yields) RF_TRY(rf_pair_dimple_reserve(&t->dimple[s], n, err));
   const int64_t values = (int64_t)n * t->size;
   if (values <= t->row_room && n <= t->n_room && t->size <= t->room) return st;
   free_rows(t);

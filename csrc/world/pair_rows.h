@@ -15,7 +15,8 @@
 // springs that pulled would flatten corners, which costs elastic energy that no impact has.  Pairs
 // with friction have two tangents a row as well (pair_friction.h), with the same signs.  Points of
 // a tree with a dimple (pair_dimple.h) are searched without it, and its rows are those of the
-// places with the dimple of the last step.
+// places with the dimple of the last step.  A field with a dimple v at x has the gap of the rest
+// field at x - v(x - v): rows are those of that place, but for the arms.
 //
 // Vectors of a side are slots: six numbers of the rigid motion, two zeros, and the reduced
 // coordinates padded to rf_dense_ld.
@@ -42,7 +43,9 @@ typedef struct rf_pair_rows_side {
 typedef struct rf_pair_rows {
   rf_pair_rows_side side[2];  // the tree's, the field's
   rf_pair_friction friction;  // its `mu` is set before an evaluation
-  rf_pair_dimple dimple;      // of the tree; `yields` and `node` are set before an evaluation
+  // set before an evaluation: `yields`, `node` and `corners` of the dimples
+  rf_pair_dimple dimple[2];  // of tree and field
+  double dimple_damping;     // c if one of them yields, else 1
   // results of an evaluation
   int32_t n_rows;    // of the points with a force, one each
   int32_t n_passed;  // points without a force, see multibody.h
@@ -72,11 +75,16 @@ typedef struct rf_pair_rows_frame {
 RF_MUST_CHECK rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_error *err);
 void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
 
+// Dimples of tree and field at the beginning of a step.
+typedef struct rf_pair_rows_dimples {
+  rf_pair_dimple_forces last[2];      // zero: no dimple
+  rf_shell_blend_points field_shell;  // in the frame of the field; used if it yields
+} rf_pair_rows_dimples;
+
 // Fills the rows from the last evaluation of the contact of the two frames, whose law has at most
-// one row a point; there must be room for them and for the points of `last`: forces on the tree's
-// dimple, zero if it has none.
+// one row a point; there must be room for them and for the points of the last forces on the tree.
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
-                          const rf_pair_dimple_forces *last, rf_contact *contact);
+                          const rf_pair_rows_dimples *dimples, rf_contact *contact);
 
 // Sets f at the displacements u, and `applied` to the sum of f W and the friction; held: its limits
 // stay those of the last call.
@@ -120,15 +128,15 @@ static inline double rf_pair_rows_closing_rt(const rf_pair_rows *t, int32_t i, i
   const int32_t n = t->side[0].size;
   double closing = u->side[0] ? rf_dot_padded(n, row, u->side[0]) : 0.0;
   if (u->side[1]) closing += rf_dot_padded(t->side[1].size, row + n, u->side[1]);
-  if (u->dimple)
-    closing +=
-        rf_vec3_dot(t->dimple.axes + 9 * (size_t)i + 3 * (size_t)e, u->dimple + t->dimple.at[i]);
+  for (int s = 0; s < 2; ++s)
+    if (u->dimple[s]) closing += rf_pair_dimple_along_rt(&t->dimple[s], i, e, u->dimple[s]);
   return closing;
 }
 
-// Adds a force along a row to that on the dimple.
+// Adds a force along a row to those on the dimples.
 static inline void rf_pair_rows_pull_rt(rf_pair_rows *t, int32_t i, int e, double force) {
-  if (t->dimple.yields) t->dimple.pull[3 * (size_t)i + (size_t)e] += force;
+  for (int s = 0; s < 2; ++s)
+    if (t->dimple[s].yields) t->dimple[s].pull[3 * (size_t)i + (size_t)e] += force;
 }
 
 // ---- pair_friction_rt.c, for pair_rows_rt.c: the parts of friction in the above

@@ -7,6 +7,10 @@
 #include "linalg/quat.h"
 
 enum { RIGID = RF_SLOT_RIGID };
+enum { BACK_ROUNDS = 2 };                 // of the places from which a dimple has moved them
+static const double LEAST_WEIGHT = 1e-9;  // smaller ones are rounding: at a point of the shell
+// Stiffness of a spring over that of a field that yields, at most: beyond it rounding decides.
+static const double STIFFEST = 1e6;
 
 // Maps w, in the axes of the tree, to coordinates of a side in the world: R w, or -R T w.
 typedef struct lever {
@@ -43,9 +47,20 @@ static void put_row(const rf_pair_rows *t, const lever *tree, const lever *field
 typedef struct row_point {
   int32_t place;
   const double *position;
-  double arm[3];  // from the grasp point
+  double arm[3];  // of the contact, from the grasp point
   const rf_deformed_carriers *carriers;
 } row_point;
+
+// Points that are moved by the dimples of the last step: x + u of the tree, and back by the v of
+// the field.
+typedef struct moved_points {
+  double gap[RF_CONTACT_BLOCK];
+  double way[3 * RF_CONTACT_BLOCK];   // u - v, in the axes of the tree
+  double back[3 * RF_CONTACT_BLOCK];  // v, likewise
+  // points around the places in the field, and their weights
+  int32_t corner[RF_DIMPLE_CORNERS * RF_CONTACT_BLOCK];
+  double weight[RF_DIMPLE_CORNERS * RF_CONTACT_BLOCK];
+} moved_points;
 
 // Writes the row of an axis at a point.
 static void make_row(const rf_pair_rows *t, const lever sides[2], rf_contact *contact,
@@ -76,16 +91,58 @@ static void add_tangents(rf_pair_rows *t, const lever sides[2], rf_contact *cont
   f->last[2 * i] = f->last[2 * i + 1] = 0.0;
 }
 
-// Adds what a dimple has of the next row: the gap grows with the displacement of the point.
-static void add_dimple(rf_pair_rows *t, const rf_contact *contact, int32_t place,
-                       const double axis[3]) {
-  rf_pair_dimple *d = &t->dimple;
+// Axis and tangents of the next row, in the axes of the tree.
+static void put_axes(const rf_pair_rows *t, const double axis[3], double axes[9]) {
+  memset(axes, 0, 9 * sizeof *axes);
+  memcpy(axes, axis, 3 * sizeof *axes);
+  if (t->friction.mu > 0.0)
+    memcpy(axes + 3, t->friction.axes + 6 * (size_t)t->n_rows, 6 * sizeof *axes);
+}
+
+// Adds what the dimple of the tree has of the next row: the gap grows with the displacement of the
+// point.
+static void add_tree_dimple(rf_pair_rows *t, const rf_contact *contact, int32_t place,
+                            const double axis[3]) {
+  rf_pair_dimple *d = &t->dimple[0];
   const size_t i = (size_t)t->n_rows;
   double *axes = d->axes + 9 * i;
-  memset(axes, 0, 9 * sizeof *axes);
-  for (int k = 0; k < 3; ++k) axes[k] = -axis[k];
-  for (size_t k = 0; k < 6 && t->friction.mu > 0.0; ++k) axes[3 + k] = -t->friction.axes[6 * i + k];
+  put_axes(t, axis, axes);
+  for (int k = 0; k < 9; ++k) axes[k] = -axes[k];
   d->point[i] = contact->search.tree->point[place];
+  d->weight[i] = 1.0;
+}
+
+// Adds what the dimple of the field has of it: the gap shrinks with the displacement of the
+// surface.
+static void add_field_dimple(rf_pair_rows *t, const rf_contact *contact, const moved_points *moved,
+                             int32_t k, const double axis[3]) {
+  rf_pair_dimple *d = &t->dimple[1];
+  const size_t i = (size_t)t->n_rows;
+  double axes[9];
+  put_axes(t, axis, axes);
+  for (int e = 0; e < 9; e += 3)
+    rf_contact_to_body(contact->search.frame.rotation, axes + e, d->axes + 9 * i + e);
+  for (size_t c = 0; c < RF_DIMPLE_CORNERS; ++c) {
+    const double weight = moved->weight[RF_DIMPLE_CORNERS * (size_t)k + c];
+    const size_t at = RF_DIMPLE_CORNERS * i + c;
+    d->weight[at] = weight;
+    d->point[at] =
+        fabs(weight) > LEAST_WEIGHT ? moved->corner[RF_DIMPLE_CORNERS * (size_t)k + c] : -1;
+  }
+}
+
+// Part of a spring's stiffness that the field bears without loss of digits.
+static double bearable(const rf_pair_rows_dimples *dimples, const moved_points *moved, int32_t k,
+                       double stiffness) {
+  const rf_contact_local *local = dimples->last[1].local;
+  double softest = 0.0;
+  for (int32_t c = RF_DIMPLE_CORNERS * k; c < RF_DIMPLE_CORNERS * (k + 1); ++c) {
+    double own[9];
+    if (moved->weight[c] == 0.0) continue;
+    rf_contact_local_between_rt(local, moved->corner[c], moved->corner[c], own);
+    softest = fmax(softest, (own[0] + own[4] + own[8]) / 3.0);
+  }
+  return fmin(1.0, STIFFEST / (stiffness * softest));
 }
 
 static bool bore_force(const rf_pair_dimple_forces *last, int32_t point) {
@@ -95,8 +152,9 @@ static bool bore_force(const rf_pair_dimple_forces *last, int32_t point) {
 }
 
 // Adds the rows of a block of points.
-static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_dimple_forces *last,
-                     rf_contact *contact, const rf_contact_points *points) {
+static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_dimples *dimples,
+                     rf_contact *contact, const rf_contact_points *points,
+                     const moved_points *moved) {
   rf_contact_rows answer, *rows = &answer;
   contact->law.kind->rt->respond(contact->law.self, points, false, rows);
   for (int32_t i = 0; i < rows->n && t->n_rows < t->n_room; ++i) {
@@ -107,26 +165,73 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_dimple
                    .carriers = &points->carriers[k]};
     if (rf_vec3_dot(axis, points->normal + 3 * k) < RF_CONTACT_PASSED) {
       ++t->n_passed;
-      t->n_lost += bore_force(last, contact->search.tree->point[p.place]);
+      t->n_lost += bore_force(&dimples->last[0], contact->search.tree->point[p.place]);
       continue;
     }
     if (-points->gap[k] > t->depth_m) t->depth_m = -points->gap[k];
     rf_vec3_sub(p.position, contact->search.frame.grasp, p.arm);
+    const double *back = t->dimple[1].yields ? moved->back + 3 * k : NULL;
+    for (int e = 0; e < 3 && back; ++e) p.arm[e] += back[e];
     make_row(t, sides, contact, &p, axis, t->rows + (size_t)t->n_rows * (size_t)t->size);
     if (t->friction.mu > 0.0) add_tangents(t, sides, contact, &p, axis);
-    if (t->dimple.yields) add_dimple(t, contact, p.place, axis);
-    t->begin[t->n_rows] = rows->force[i];
-    t->stiff[t->n_rows++] = rows->stiffness[i];
+    if (t->dimple[0].yields) add_tree_dimple(t, contact, p.place, axis);
+    double part = 1.0;
+    if (back) {
+      t->sunk_m = fmax(t->sunk_m, -rf_vec3_dot(back, axis));
+      add_field_dimple(t, contact, moved, k, axis);
+      part = bearable(dimples, moved, k, rows->stiffness[i]);
+    }
+    t->begin[t->n_rows] = part * rows->force[i];
+    t->stiff[t->n_rows++] = part * rows->stiffness[i];
   }
 }
 
-// Moves the points of a block by the dimple of the last step.
-static void move_points(const rf_pair_dimple_forces *last, const rf_contact_search *s, double *gap,
+// Finds the displacement v of the field at a place x, outward normal n, that was at x - v: its
+// points and their weights, and v in the axes of the tree.  The search for it begins on the surface
+// of the field, which is `out` from x along n.
+static void find_back(const rf_pair_rows_dimples *dimples, const rf_contact_frame *frame,
+                      const double x[3], const double n[3], double out, int32_t *corner,
+                      double *weight, double back[3]) {
+  const rf_pair_dimple_forces *last = &dimples->last[1];
+  double place[3], outward[3];
+  for (int i = 0; i < 3; ++i) back[i] = -out * n[i];
+  rf_contact_to_body(frame->rotation, n, outward);
+  for (int round = 0; round < BACK_ROUNDS; ++round) {
+    double at[3], sum[3] = {0.0};
+    rf_vec3_sub(x, back, at);
+    memset(back, 0, 3 * sizeof *back);
+    rf_contact_places(frame, 1, at, place);
+    rf_shell_blend_place_rt(&dimples->field_shell, place, outward, corner, weight);
+    if (last->n == 0) return;
+    for (int c = 0; c < RF_DIMPLE_CORNERS; ++c) {
+      double way[3];
+      if (weight[c] == 0.0) continue;
+      rf_pair_dimple_displacement_rt(last, corner[c], way);
+      for (int i = 0; i < 3; ++i) sum[i] += weight[c] * way[i];
+    }
+    rf_contact_to_world(frame->rotation, sum, back);
+  }
+}
+
+// Moves the points of a block by the dimples of the last step.
+static void move_points(const rf_pair_rows *t, const rf_pair_rows_dimples *dimples,
+                        const rf_contact_search *s, moved_points *moved,
                         rf_contact_points *points) {
-  double way[3 * RF_CONTACT_BLOCK];
-  for (int32_t k = 0; k < points->n; ++k)
-    rf_pair_dimple_displacement_rt(last, s->tree->point[points->place[k]], way + 3 * k);
-  rf_contact_search_shift_rt(s, way, gap, points);
+  for (int32_t k = 0; k < points->n; ++k) {
+    double *way = moved->way + 3 * k, *back = moved->back + 3 * k, x[3];
+    rf_pair_dimple_displacement_rt(&dimples->last[0], s->tree->point[points->place[k]], way);
+    if (!t->dimple[1].yields) continue;
+    const double *inward = points->normal + 3 * k, *gradient = points->gradient + 3 * k;
+    // the gradient of a place past the middle leads to the other side
+    const bool passed = rf_vec3_dot(gradient, inward) < RF_CONTACT_PASSED;
+    for (int i = 0; i < 3; ++i) x[i] = points->position[3 * k + i] + way[i];
+    const double out = passed ? 0.0 : -points->gap[k] - rf_vec3_dot(way, gradient);
+    find_back(dimples, &s->frame, x, passed ? inward : gradient, out,
+              moved->corner + RF_DIMPLE_CORNERS * k, moved->weight + RF_DIMPLE_CORNERS * k, back);
+    rf_vec3_sub(way, back, way);
+  }
+  if (dimples->last[0].n + dimples->last[1].n > 0)
+    rf_contact_search_shift_rt(s, moved->way, moved->gap, points);
 }
 
 static bool touches(const rf_contact_search *s, int32_t place) {
@@ -136,33 +241,35 @@ static bool touches(const rf_contact_search *s, int32_t place) {
 }
 
 // Adds the points that bore a force in the last step and are still inside of the field, but would
-// have left it without their dimple, which may be deeper than the field is thick: gaps grow along
+// have left it without the dimples, which may be deeper than the field is thick: gaps grow along
 // it.
-static void add_sunk(rf_pair_rows *t, const lever sides[2], const rf_pair_dimple_forces *last,
+static void add_sunk(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_dimples *dimples,
                      rf_contact *contact) {
+  static const double none[3] = {0.0};
+  const rf_pair_dimple_forces *last = &dimples->last[0];
   const rf_contact_search *s = &contact->search;
   rf_contact_points points;
-  double gap;
+  moved_points moved;
   for (int32_t k = 0; k < last->n; ++k) {
-    double way[3];
     const int32_t place = s->tree->place[last->point[k]];
     if (touches(s, place)) continue;
-    rf_pair_dimple_displacement_rt(last, last->point[k], way);
-    rf_contact_search_some_rt(s, 1, &place, way, &gap, &points);
+    rf_contact_search_some_rt(s, 1, &place, none, moved.gap, &points);
+    move_points(t, dimples, s, &moved, &points);
     // a force that ended in a small gap is found again
-    if (!(gap < rf_vec3_dot(way, points.gradient))) continue;
-    if (gap < 0.0) t->sunk_m = fmax(t->sunk_m, rf_vec3_dot(way, points.gradient));
-    add_rows(t, sides, last, contact, &points);
+    const double out = rf_vec3_dot(moved.way, points.gradient);
+    if (!(moved.gap[0] < out)) continue;
+    if (moved.gap[0] < 0.0) t->sunk_m = fmax(t->sunk_m, out);
+    add_rows(t, sides, dimples, contact, &points, &moved);
   }
 }
 
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
-                          const rf_pair_dimple_forces *last, rf_contact *contact) {
+                          const rf_pair_rows_dimples *dimples, rf_contact *contact) {
   lever sides[2] = {{.quaternion = tree->pose.quaternion, .tree = true},
                     {.quaternion = tree->pose.quaternion}};
   const rf_contact_search *s = &contact->search;
   rf_contact_points points;
-  double gap[RF_CONTACT_BLOCK];
+  moved_points moved;
   rf_vec3_sub(s->frame.grasp, tree->centre, sides[0].arm);
   t->depth_m = 0.0;
   t->sunk_m = 0.0;
@@ -170,10 +277,10 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
   memcpy(t->friction.turn, s->frame.rotation, sizeof t->friction.turn);
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
     rf_contact_search_points_rt(s, first, &points);
-    if (last->n) move_points(last, s, gap, &points);
-    add_rows(t, sides, last, contact, &points);
+    move_points(t, dimples, s, &moved, &points);
+    add_rows(t, sides, dimples, contact, &points, &moved);
   }
-  add_sunk(t, sides, last, contact);
+  add_sunk(t, sides, dimples, contact);
 }
 
 static void add(int32_t n, double factor, const double *x, double *y) {
@@ -186,7 +293,8 @@ static const double *row_of(const rf_pair_rows *t, int32_t i) {
 
 static void clear(rf_pair_rows *t) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
-  if (t->dimple.yields) memset(t->dimple.pull, 0, 3 * (size_t)t->n_rows * sizeof(double));
+  for (int s = 0; s < 2; ++s)
+    if (t->dimple[s].yields) memset(t->dimple[s].pull, 0, 3 * (size_t)t->n_rows * sizeof(double));
 }
 
 // Applies a force along W.

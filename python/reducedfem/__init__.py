@@ -241,7 +241,8 @@ from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E4
 from reducedfem.studies.study import Study, study  # noqa: E402
 from reducedfem.touch.point_proxy import PointProxyContact  # noqa: E402
 from reducedfem.viewer.view import View, export_html, view  # noqa: E402
-from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
+from reducedfem.world.contacts import WorldContacts, WorldReport  # noqa: E402
+from reducedfem.world.world import World  # noqa: E402
 
 __all__ = [
     "Amplification",

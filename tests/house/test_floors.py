@@ -62,7 +62,7 @@ ALLOWED = {
     "touch": {"base", "linalg", "mesh", "green", "render", "dynamics"},
     "body": {"base", "linalg", "dynamics"},
     # bodies in contact, and solvers for several of them
-    "world": {"base", "linalg", "constraint", "dynamics", "contact", "body"},
+    "world": {"base", "linalg", "constraint", "pointshell", "dynamics", "contact", "body"},
     "haptic": {"base", "linalg", "device", "dynamics", "contact", "render", "world"},
 }
 # the binding sees the rooms that have a face in Python; no room sees the binding

@@ -341,7 +341,7 @@ CALLS = {
     "Workspace": (lambda w: rf.Workspace, lambda w: dict(scale=1.0, force_scale=1.0, alignment=(1.0, 0, 0, 0), start=None, clutch=None)),
     "World": (lambda w: rf.World, lambda w: dict(dt=1e-3, gravity=w.position, ground=w.sphere, friction=0.3, ground_friction=0.5, contact_damping=2.0, tol=1e-6, iterations=10)),
     "World.add": (lambda w: rf.World(1e-3).add, lambda w: dict(body=rf.FreeBody(w.free_reduced, 1e-3), tree=w.standing.tree, field=None, stiffness=100.0, friction=0.4, local=w.standing)),
-    "World.add_fixed": (lambda w: rf.World(1e-3).add_fixed, lambda w: dict(local=w.standing, position=w.position, quaternion=w.quaternion, stiffness=100.0, friction=0.4)),
+    "World.add_fixed": (lambda w: rf.World(1e-3).add_fixed, lambda w: dict(local=w.standing, position=w.position, quaternion=w.quaternion, stiffness=100.0, field=w.sphere, friction=0.4)),
     "World.dimple": (lambda w: w.world.dimple, lambda w: dict(body=-2)),
     "World.nodes": (lambda w: w.world.nodes, lambda w: dict(body=0)),
     "World.state": (lambda w: w.world.state, lambda w: dict(body=0)),

@@ -431,12 +431,14 @@ def test_arguments_that_do_not_fit_are_refused(block):
     body = rf.FreeBody(cube(), DT)
     with pytest.raises(rf.InputError, match=r"local is of another tree; pass tree=local\.tree"):
         world.add(body, feet(), local=block.local)
-    with pytest.raises(rf.InputError, match="a body with local cannot have a field"):
-        world.add(body, block.tree, BOX, local=block.local)
     with pytest.raises(rf.InputTypeError, match="local must be a LocalCompliance or None"):
         world.add(body, feet(), local=block.green)
     solid, shell, few, _ = cushion()
     tree = rf.PointTree(shell, few)
+    with pytest.raises(rf.InputError, match="field is one at rest, but the tree of local has a"):
+        world.add(rf.FreeBody(few, DT), tree, BOX, local=rf.LocalCompliance(tree, solid))
+    with pytest.raises(rf.InputTypeError, match="field must be a Field or None, got PointTree"):
+        world.add_fixed(block.local, field=tree)
     with pytest.raises(rf.InputError, match="make LocalCompliance.* with a rigid tree"):
         world.add_fixed(rf.LocalCompliance(tree, solid))
     with pytest.raises(rf.InputError, match="stiffness must be positive, got 0"):

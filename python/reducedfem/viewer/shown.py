@@ -46,7 +46,8 @@ class Shown:
     def frame(self) -> Frame | None:
         """Return what moves: ``bodies``, with ``q``, ``moved``, a pose; ``arrows``, ``numbers``.
 
-        Or no bodies, but ``places`` (n, 7) and ``coordinates``, those of all of them in turn.
+        Or no bodies, but ``places`` (n, 7) and ``coordinates``, those of all of them in turn, and
+        ``dimples``: bodies with ``moved``, by their numbers, ``body``.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""Dimples of local compliance in views of haptic sessions."""
+"""Dimples of local compliance in views of haptic sessions and worlds."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ from reducedfem import _core
 from reducedfem.base.run import threads
 from reducedfem.contact.contact import ContactPoints
 from reducedfem.contact.local import LocalCompliance
+from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.refine import refined
 from reducedfem.geometry.surface import Surface
 from reducedfem.viewer.parts import Body
 
-__all__ = ["Dimple", "fine_surface"]
+__all__ = ["Dimple", "fine_surface", "surface_of"]
 
 Reals = NDArray[np.float64]
 _AT_REST = 1e-9  # motion of a vertex at fixed nodes, over the largest
 
 
+def surface_of(mesh: Mesh, local: LocalCompliance) -> Surface:
+    """Return the surface of a body with edges that show its dimples."""
+    whole = mesh.source or mesh.surface()
+    return refined(whole, float(np.sqrt(whole.area / local.tree.shell.n_points)))
+
+
 def fine_surface(local: LocalCompliance) -> Surface | None:
     """Return the surface of a model with edges that show dimples; None: its tree is rigid."""
-    reduced, shell = local.tree.reduced, local.tree.shell
-    if reduced is None:
-        return None
-    whole = reduced.mesh.source or reduced.mesh.surface()
-    return refined(whole, float(np.sqrt(whole.area / shell.n_points)))
+    reduced = local.tree.reduced
+    return None if reduced is None else surface_of(reduced.mesh, local)
 
 
 class Dimple:

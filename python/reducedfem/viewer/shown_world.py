@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem import _core
+from reducedfem.contact.local import LocalCompliance
 from reducedfem.contact.shape_field import PlaneField
 from reducedfem.errors import InputError, ReducedFEMError
 from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.reduced import ReducedSolid
-from reducedfem.viewer.parts import Body, Scene, origins, split
+from reducedfem.reduction.skin import Skin
+from reducedfem.viewer.parts import GREY, Body, Scene, origins, split, split_surface
 from reducedfem.viewer.shown import Frame
 from reducedfem.viewer.shown_contact import field_surface, plane_surface
+from reducedfem.viewer.shown_dimple import Dimple, fine_surface, surface_of
 from reducedfem.viewer.shown_driven import FreePull, Pull, ShownDriven, free_spring
 from reducedfem.viewer.shown_motion import skin_body, skin_hit, skin_of
 from reducedfem.world.world import World
@@ -27,6 +32,57 @@ _COLOURS = (
 _GROUND = (0.80, 0.81, 0.83)
 
 
+_Colour = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class _Dent:
+    """A dimple of a body in the scene: numbers there and in the world, and its core, if any."""
+
+    shown: int
+    number: int
+    dimple: Dimple
+    core: Body | None
+
+    def frame(self, u: NDArray[np.float64]) -> dict[str, Any]:
+        """Return what moves the vertices of the body."""
+        found = {"body": self.shown, **self.dimple.frame(u)}
+        if self.core is not None:
+            still = np.zeros_like(self.core.vertices)
+            found["moved"] = np.concatenate([still, found["moved"]])
+            found["normals"] = np.concatenate([_normals(self.core), found["normals"]])
+        return found
+
+
+def _normals(body: Body) -> NDArray[np.float64]:
+    assert body.normals is not None
+    return body.normals
+
+
+def _layer(local: LocalCompliance, name: str, colour: _Colour) -> Body:
+    """Return the solid of a local compliance."""
+    mesh = local.solid.mesh
+    surface, _, normals = split_surface(mesh, surface_of(mesh, local))
+    return Body(name, surface.vertices, surface.triangles, normals, colour=colour)
+
+
+def _joined(core: Body, layer: Body) -> Body:
+    """Return a core with a layer that its coordinates do not move."""
+    assert core.shapes is not None
+    assert core.tilts is not None
+    still = np.zeros((len(core.shapes), *layer.vertices.shape))
+    return replace(
+        core,
+        vertices=np.concatenate([core.vertices, layer.vertices]),
+        triangles=np.concatenate(
+            [core.triangles, layer.triangles + np.int32(len(core.vertices))], dtype=np.int32
+        ),
+        normals=np.concatenate([_normals(core), _normals(layer)]),
+        shapes=np.concatenate([core.shapes, still], axis=1),
+        tilts=np.concatenate([core.tilts, still], axis=1),
+    )
+
+
 class ShownWorld(ShownDriven):
     """A world, which a page can run in real time."""
 
@@ -37,9 +93,20 @@ class ShownWorld(ShownDriven):
         self._count = len(world)
         super().__init__(world.dt, playing=False)
         self._given = stiffness
-        # one of each model
-        self._skins = {one.reduced: skin_of(one.reduced) for one in world.bodies}
+        # one of each model, and of each model with a local compliance
+        self._locals = [world._locals.get(k) for k in range(self._count)]
+        self._skins: dict[tuple[ReducedSolid, LocalCompliance | None], Skin] = {}
+        self._fixed = tuple(world._fixed_at)
         self._rest = np.array([body.rigid_body.centre for body in world.bodies])
+        for k, one in enumerate(world.bodies):
+            key = one.reduced, self._locals[k]
+            if key not in self._skins:
+                own = None if key[1] is None else fine_surface(key[1])
+                self._skins[key] = skin_of(one.reduced, own)
+        self._dimples: list[_Dent] = []  # of bodies, then of fixed ones
+
+    def _skin(self, k: int) -> Skin:
+        return self._skins[self._world.bodies[k].reduced, self._locals[k]]
 
     def _places(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the poses of the frames of the meshes: origins (n, 3), rotations (n, 4)."""
@@ -47,13 +114,44 @@ class ShownWorld(ShownDriven):
         n = self._count
         return origins(positions[:n], turns[:n], self._rest), turns[:n]
 
+    def _yielding(self, k: int, local: LocalCompliance, colour: _Colour) -> Body:
+        """Return a body with a local compliance: its skin, or its core and the layer on it."""
+        skin = skin_body(self._skin(k), f"body {k}", colour)
+        if local.tree.reduced is not None:
+            self._dimples.append(_Dent(k, k, Dimple(local, skin), None))
+            return skin
+        layer = _layer(local, "layer", colour)
+        self._dimples.append(_Dent(k, k, Dimple(local, layer), skin))
+        return _joined(skin, layer)
+
+    def _layer_nodes(self) -> list[NDArray[np.float64]]:
+        """Return the nodes of the layers on cores, in the world."""
+        places, turns = self._places()
+        return [
+            Pose(places[k], turns[k]).apply(local.solid.mesh.nodes)
+            for k, local in enumerate(self._locals)
+            if local is not None and local.tree.reduced is None
+        ]
+
+    def _fixed_bodies(self) -> list[Body]:
+        """Return the fixed bodies in the frames of their meshes."""
+        bodies = []
+        for j, (local, _) in enumerate(self._fixed):
+            bodies.append(_layer(local, f"fixed body {-2 - j}", GREY))
+            self._dimples.append(_Dent(self._count + j, -2 - j, Dimple(local, bodies[j]), None))
+        return bodies
+
     def scene(self) -> Scene:
         """Return the scene."""
         world = self._world
         first: dict[ReducedSolid, int] = {}
         bodies: list[Body] = []
+        self._dimples = []
         for k, one in enumerate(world.bodies[: self._count]):
-            colour = _COLOURS[k % len(_COLOURS)]
+            colour, local = _COLOURS[k % len(_COLOURS)], self._locals[k]
+            if local is not None:
+                bodies.append(self._yielding(k, local, colour))
+                continue
             if one.reduced in first:
                 shared = bodies[first[one.reduced]]
                 bodies.append(
@@ -67,8 +165,13 @@ class ShownWorld(ShownDriven):
                 )
                 continue
             first[one.reduced] = k
-            bodies.append(skin_body(self._skins[one.reduced], f"body {k}", colour))
-        nodes = np.concatenate([world.nodes(k) for k in range(self._count)])
+            bodies.append(skin_body(self._skin(k), f"body {k}", colour))
+        bodies += self._fixed_bodies()
+        nodes = np.concatenate(
+            [world.nodes(k) for k in range(self._count)]
+            + [at.apply(local.solid.mesh.nodes) for local, at in self._fixed]
+            + self._layer_nodes()
+        )
         box = np.array([nodes.min(axis=0), nodes.max(axis=0)])
         size = float(np.linalg.norm(box[1] - box[0]))
         if world.ground is not None:
@@ -92,6 +195,8 @@ class ShownWorld(ShownDriven):
             except ReducedFEMError:
                 pass  # without bounds: not drawn
         bodies_shown = f"{self._count:,} {'body' if self._count == 1 else 'bodies'}"
+        if self._fixed:
+            bodies_shown += f", {len(self._fixed):,} fixed"
         texts = (f"{bodies_shown}, dt = {world.dt:g} s",)
         return Scene(
             "World", tuple(bodies), up=self._up, controls=True, pulls=True, texts=texts, box=box
@@ -101,6 +206,9 @@ class ShownWorld(ShownDriven):
         """Return the state."""
         world = self._world
         places, turns = self._places()
+        if self._fixed:
+            places = np.concatenate([places, [at.position for _, at in self._fixed]])
+            turns = np.concatenate([turns, [at.quaternion for _, at in self._fixed]])
         report = world.report
         numbers: list[tuple[str, float, str]] = [
             ("time", report.steps * world.dt, "s"),
@@ -112,7 +220,37 @@ class ShownWorld(ShownDriven):
             **self._frame([], numbers),
             "places": np.column_stack([places, turns]),
             "coordinates": np.concatenate(world.q[: self._count]),
+            "dimples": self._dents(),
         }
+
+    def _dents(self) -> list[dict[str, Any]]:
+        """Return what moves the vertices of bodies with a dimple."""
+        found = []
+        for one in self._dimples:
+            u = self._world.dimple(one.number)
+            if u.any():
+                found.append(one.frame(u))
+        return found
+
+    def saved(self) -> Scene:
+        """Return the scene of a file: bodies where they are now."""
+        scene, frame = self.scene(), self.frame()
+        dents = {one["body"]: one["moved"] for one in frame["dimples"]}
+        bodies = list(scene.bodies)
+        at = 0
+        for k, place in enumerate(frame["places"]):
+            one = scene.bodies[k]
+            source = one if one.like is None else scene.bodies[one.like]
+            r = 0 if source.shapes is None else len(source.shapes)
+            q = frame["coordinates"][at : at + r]
+            at += r
+            bent = source.vertices + dents.get(k, 0.0)
+            if source.shapes is not None:
+                bent = bent + np.tensordot(q, source.shapes, 1)
+            vertices = Pose(place[:3], place[3:]).apply(bent)
+            normals = _core.surface_normals(vertices, source.triangles)
+            bodies[k] = Body(one.name, vertices, source.triangles, normals, colour=one.colour)
+        return replace(scene, bodies=tuple(bodies))
 
     def _plain(self, n: int) -> None:
         self._world.step(n)
@@ -121,11 +259,9 @@ class ShownWorld(ShownDriven):
         world = self._world
         places, turns = self._places()
         found = []
-        for k, one in enumerate(world.bodies[: self._count]):
+        for k in range(self._count):
             q = world._core.state(k)[4]
-            hit = skin_hit(
-                self._skins[one.reduced], Pose(places[k], turns[k]), q, origin, direction
-            )
+            hit = skin_hit(self._skin(k), Pose(places[k], turns[k]), q, origin, direction)
             if hit is not None:
                 found.append((*hit, k))
         if not found:

@@ -99,7 +99,7 @@ def _doubts_of_field(body: FreeBody, field: Field | None) -> Iterator[tuple[str,
 
 
 def doubts_of_fixed(without_field: int | None = None, fixed: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield the warning of a body without a field among fixed ones, which have points only.
+    """Yield the warning of a body that fixed ones cannot touch: neither side has a field.
 
     fixed: the one that it has come near, -2, -3, ...; 0: any.
     """
@@ -108,7 +108,7 @@ def doubts_of_fixed(without_field: int | None = None, fixed: int = 0) -> Iterato
         yield (
             "fixed",
             f"body {without_field} has no field, so {which} it no force: it passes through; pass "
-            "field= to World.add, without local=",
+            "field= to World.add, or to World.add_fixed if the body has a tree",
         )
 
 
@@ -122,7 +122,7 @@ def doubts_of_steps(
 
     fastest: relative displacement and body; overlap: relative depth, depth [m], body and the other
     body, -1 for the ground, -2, -3, ... for fixed ones; sunk: number of dimples that were too deep,
-    the body with the last one and the one with the field.
+    the body with the last one and the one that pressed it.
     """
     part, body = fastest
     if part > _FASTEST:
@@ -144,7 +144,8 @@ def doubts_of_steps(
     if times > 0:
         yield (
             "deep",
-            f"body {shell} gave way to body {body} by more than half the thickness of its field: "
-            "points that come under that are not found, and it may fall through; use a field of "
-            "the whole thickness of the body, a stiffer solid or smaller forces",
+            f"body {shell} gave way to body {body} by more than half the thickness of the field in "
+            "which they touch: points that come under that are not found, and they may pass "
+            "through each other; use a field of the whole thickness of the body, a stiffer solid "
+            "or smaller forces",
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar, NoReturn
 
 import numpy as np
@@ -23,10 +22,11 @@ from reducedfem.dynamics.integrator import acceleration, step_count
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
 from reducedfem.solid.plausible import warn_of_gravity, warn_of_strain
+from reducedfem.world.contacts import WorldContacts, WorldReport
 from reducedfem.world.plausible import doubts_of_body, doubts_of_fixed, doubts_of_steps
 from reducedfem.world.springs import checked_stiffness, stiffness_argument, stiffnesses
 
-__all__ = ["World", "WorldContacts", "WorldReport"]
+__all__ = ["World"]
 
 # largest automatic stiffness of a point, in units of mass over time step squared
 _RIGID = 10.0
@@ -35,88 +35,14 @@ _NAMES = {"mu": "friction"}  # of arguments elsewhere, and here
 _MOST_FRICTION = 10.0
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class WorldContacts:
-    """Pairs in contact in the last step of a `World`.
-
-    Attributes
-    ----------
-    bodies
-        Indices of the body whose points touch and of the one whose field they touch, shape
-        (k, 2); -1: the ground; -2, -3, ...: those of `World.add_fixed`.
-    points
-        Numbers of points that touch, shape (k,).
-    depths
-        Depth of the deepest of them at the beginning of the step [m], shape (k,).
-    forces, torques
-        Force [N] and torque about the centre of mass [N m] of the step on the body of the points,
-        in the world, shape (k, 3); torques on fixed bodies are about their positions. The force on
-        the other body is the opposite.
-    """
-
-    bodies: NDArray[np.int32]
-    points: NDArray[np.int32]
-    depths: NDArray[np.float64]
-    forces: NDArray[np.float64]
-    torques: NDArray[np.float64]
-
-    def __repr__(self) -> str:
-        return f"<WorldContacts: {len(self.points)} pairs, {int(self.points.sum())} points>"
-
-
-@dataclass(frozen=True, eq=False)
-class WorldReport:
-    """Counts of a `World`.
-
-    Attributes
-    ----------
-    steps
-        Steps made.
-    candidates
-        Pairs of a body's points with a field that were searched in the last step.
-    pairs, points
-        Pairs in contact in the last step, and their points.
-    passed
-        Points without force in the last step, because the field would push them towards the
-        outside of their own body: they have passed the middle of a thin part of the other body, or
-        lie on the far side of a thin wall of their own (its inner side, if the body is hollow)
-        that has sunk in as a whole. Points of the latter kind are counted also where nothing has
-        gone wrong: the near side of the wall has forces.
-    depth
-        Deepest penetration of a point with a force in the last step [m].
-    iterations
-        Iterations of the solve for the forces of the last step.
-    residual
-        Residual left by it, relative.
-    unconverged
-        Steps whose solve left more than the tolerance; parts of their forces may have been applied
-        (``docs/world.md``).
-    fastest
-        Largest relative displacement, in one step, of a body and what it may meet, another body
-        or the ground, divided by the thickness of the latter. Above 0.5 points may leave it on the
-        wrong side.
-    """
-
-    steps: int
-    candidates: int
-    pairs: int
-    points: int
-    passed: int
-    depth: float
-    iterations: int
-    residual: float
-    unconverged: int
-    fastest: float
-
-
 class World:
     """Free bodies that deform and touch each other and the ground, with friction if it is given.
 
     All contact forces of a step are solved together and implicitly, so stiff contact and light
-    bodies are stable. Pairs keep their momentum to rounding; at rest,
-    penetrations are those of the springs alone. Bodies without contact move as `FreeBody.step`
-    moves them. Two bodies separate with about 1 / `contact_damping` of the speed with which they
-    met, or less. Method and limits: see ``docs/world.md``.
+    bodies are stable. Pairs keep their momentum to rounding; at rest, penetrations are those of the
+    springs alone. Bodies without contact move as `FreeBody.step` moves them. Two bodies separate
+    with about 1 / `contact_damping` of the speed with which they met, or less. Method and limits:
+    see ``docs/world.md``.
 
     Contact is found at the beginning of a step. Bodies should move by less than half the thickness
     of each other, and of the ground, in a step; `step` warns otherwise. Methods may be called from
@@ -196,7 +122,8 @@ class World:
         self._gravity = acceleration(gravity)
         warn_of_gravity(self._gravity, None, stacklevel=3)
         self._bodies: list[FreeBody] = []
-        self._fixed: list[LocalCompliance] = []
+        self._locals: dict[int, LocalCompliance] = {}  # of bodies, by number
+        self._fixed_at: list[tuple[LocalCompliance, Pose]] = []
         self._untouched: list[int] = []  # numbers of bodies without tree and field
         # by number of body, the strains up to which cubatures are trained
         self._trained: dict[int, float] = {}
@@ -223,7 +150,7 @@ class World:
     @property
     def fixed(self) -> tuple[LocalCompliance, ...]:
         """Fixed bodies as they were given to `add_fixed`; their indices are -2, -3, ..."""
-        return tuple(self._fixed)
+        return tuple(local for local, _ in self._fixed_at)
 
     @property
     def masses(self) -> NDArray[np.float64]:
@@ -261,16 +188,15 @@ class World:
             its model; None: nothing touches it.
         stiffness
             Stiffness of the springs at the points of the tree [N/m], positive, with `local` at
-            most 1e6 times that of the solid at any point. "auto": 30 times
-            that of the body at each point, by its compliance (see
-            `PenaltyContact.stiffnesses`), at most 10 times mass / dt^2, which is that of a rigid
-            tree.
+            most 1e6 times that of the solid at any point. "auto": 30 times that of the body at each
+            point, by its compliance (see `PenaltyContact.stiffnesses`), at most 10 times mass /
+            dt^2, which is that of a rigid tree.
         friction
             Coefficient of Coulomb friction of the body, 0 to 10; None: that of the world.
         local
             Local compliance of the tree's points: they also move by the linear statics that the
-            model leaves out (of a rigid tree: by all of those of a solid that the body holds). A
-            body with it has no field. None: they do not.
+            model leaves out (of a rigid tree: by all of those of a solid that the body holds). The
+            field yields by the same, a `DeformedField` if the tree has a model. None: they do not.
         **others
             None: refused.
 
@@ -310,10 +236,10 @@ class World:
             require(local, LocalCompliance, "local", " or None")
             if local.tree is not tree:
                 raise InputError("local is of another tree; pass tree=local.tree")
-            if field is not None:
+            if isinstance(field, Field) and local.tree.reduced is not None:
                 raise InputError(
-                    "a body with local cannot have a field, which would not yield: leave it out, "
-                    "and give fields to the bodies that it touches"
+                    "field is one at rest, but the tree of local has a model, by whose coordinates "
+                    "the field would not yield: pass a DeformedField of the model"
                 )
         mu = self._coefficient(friction)
         with self._adding:
@@ -325,10 +251,12 @@ class World:
             # before the body is added: a warning may be an error
             self._warn((kind, f"body {index} {text}") for kind, text in doubts)
             if tree is None and field is None:
-                self._warn(doubts_of_fixed(index if self._fixed else None))
+                self._warn(doubts_of_fixed(index if self._fixed_at else None))
                 self._untouched.append(index)
             self._core.add(body._core, shape, mu)
             self._bodies.append(body)
+            if local is not None:
+                self._locals[index] = local
             if body.reduced.cubature is not None:
                 self._trained[index] = body.reduced.cubature.strain
         return index
@@ -383,14 +311,14 @@ class World:
         quaternion: ArrayLike = (1.0, 0.0, 0.0, 0.0),
         stiffness: float | str = "auto",
         *,
+        field: Field | None = None,
         friction: float | None = None,
         **others: NoReturn,
     ) -> int:
         """Add a solid that is held by its fixed nodes and yields by its Green's functions.
 
-        Its surface deforms by linear statics, u = G f with the forces of the step. The points of
-        its shell touch the fields of bodies, which need one; it has none, and does not touch the
-        ground and other fixed bodies.
+        Its surface deforms by linear statics, u = G f with the forces of the step. Its points touch
+        the fields of bodies, and their points its field; it touches neither ground nor fixed ones.
 
         Parameters
         ----------
@@ -401,6 +329,8 @@ class World:
         stiffness
             Stiffness of the springs at its points [N/m], positive, at most 1e6 times that of the
             solid at any point. "auto": 30 times that at each point, by its compliance.
+        field
+            Signed distances at rest, in the frame of its mesh; None: only fields touch it.
         friction
             Coefficient of Coulomb friction, 0 to 10; None: that of the world.
         **others
@@ -419,11 +349,13 @@ class World:
         Warns
         -----
         PlausibilityWarning
-            A body of the world has neither tree nor field, so that the fixed one gives it no force
-            (once a world). The coefficient of friction is above 5.
+            A body of the world has neither tree nor field, so that this one gives it no force (once
+            a world). The coefficient of friction is above 5.
         """
         refuse_names(others, World.add_fixed, _NAMES)
         require(local, LocalCompliance, "local")
+        if field is not None:
+            require(field, Field, "field", " or None")
         if local.tree.reduced is not None:
             raise InputError(
                 "the tree of local has a model, whose coordinates a fixed body does not have: make "
@@ -432,10 +364,10 @@ class World:
         pose, mu = Pose(position, quaternion), self._coefficient(friction)
         with self._adding:
             self._warn(doubts_of_fixed(*self._untouched[:1]))
-            shape = self._shape(local.tree, None, local, stiffness, np.inf)
+            shape = self._shape(local.tree, field, local, stiffness, np.inf)
             self._core.add_fixed(pose.position, pose.quaternion, shape, mu)
-            self._fixed.append(local)
-            return -1 - len(self._fixed)
+            self._fixed_at.append((local, pose))
+            return -1 - len(self._fixed_at)
 
     def step(self, n: int = 1, *, progress: Progress = False) -> None:
         """Advance by `n` steps.
@@ -522,10 +454,10 @@ class World:
     def state(self, body: int) -> FreeBodyState:
         """Return a copy of the state of a body.
 
-        The springs of friction belong to pairs of bodies and are no part of it: a world of bodies
-        in such states begins without them, and its bodies move a little along the surface until new
-        springs carry them. Nor are the forces on local compliances: a dimple begins anew, of the
-        points inside of a field without it.
+        The springs of friction belong to pairs and are no part of it: a world of bodies in such
+        states begins without them, and bodies move a little along the surface until new springs
+        carry them. Nor are the forces on local compliances: dimples begin anew, of the points
+        inside of a field without them.
 
         Parameters
         ----------

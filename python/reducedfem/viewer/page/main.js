@@ -463,7 +463,7 @@ class Page {
 
 /** Gives bodies the parts of arrays that a frame has for all of them. */
 function spread(frame, bodies) {
-  const { places, coordinates } = frame;
+  const { places, coordinates, dimples } = frame;
   let at = 0;
   for (let k = 0; places && k < places.shape[0]; ++k) {
     const q = coordinates.subarray(at, at + bodies[k].r);
@@ -471,6 +471,7 @@ function spread(frame, bodies) {
     const place = places.subarray(7 * k, 7 * k + 7);
     frame.bodies.push({ q, position: place.subarray(0, 3), quaternion: place.subarray(3) });
   }
+  for (const { body, moved, normals } of dimples ?? []) Object.assign(frame.bodies[body], { moved, normals });
 }
 
 /** True if two frames show the same. */

@@ -1,0 +1,335 @@
+"""Worlds in which fields yield by a local compliance: two bodies that have one touch each other."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+import reducedfem as rf
+from failures import fail_each_allocation
+from free_boxes import momenta
+from reducedfem import _core
+from shapes import box_hexes
+
+STVK = rf.StVK(1e5, 0.3, 1000.0)
+WIDE, DEEP = 0.04, 0.04  # m, half of the width of the pad, and its height
+G, DT = 9.81, 1e-3
+TURN = np.diag([1.0, -1.0, -1.0])  # of the upper pad
+UPSIDE_DOWN = (0.0, 1.0, 0.0, 0.0)
+# its sides are far from the points on its edges
+SLAB = rf.BoxField((-0.05, -0.05, -DEEP), (0.05, 0.05, 0.0))
+DOWN = [0.0, 0.0, -1.0]
+
+
+class Pad:
+    """A block that is fixed below; its points are the nodes on top, at z = 0."""
+
+    def __init__(self):
+        nodes, cells = box_hexes(8, 8, 4, (2 * WIDE, 2 * WIDE, DEEP))
+        nodes = nodes - [WIDE, WIDE, DEEP]
+        self.solid = rf.Solid(rf.Mesh(nodes, cells), STVK, fixed=nodes[:, 2] < 1e-9 - DEEP)
+        self.top = np.flatnonzero(nodes[:, 2] > -1e-9)
+        self.points = nodes[self.top]
+        self.n = len(self.points)
+        self.tree = rf.PointTree(rf.Pointshell(self.points, np.tile(DOWN, (self.n, 1))))
+        self.local = rf.LocalCompliance(self.tree, self.solid)
+        self.S = np.block(
+            [[self.local.between(p, q) for q in range(self.n)] for p in range(self.n)]
+        )
+
+
+@pytest.fixture(scope="module")
+def pad():
+    return Pad()
+
+
+@cache
+def core(young=1e15, density=1e12):
+    """Return a model of a cube that is too heavy to move, unless a density is given."""
+    nodes, cells = box_hexes(1, 1, 1, (0.03,) * 3)
+    solid = rf.Solid(rf.Mesh(nodes - 0.015, cells), rf.StVK(young, 0.3, density))
+    return rf.reduce(solid, rf.modal_derivative_basis(solid, k=1, r=1))
+
+
+def placed(position, turn=(1, 0, 0, 0), model=None, dt=DT):
+    body = rf.FreeBody(model or core(), dt)
+    body.reset(position, turn)
+    return body
+
+
+def pressed(pad, depth, mu=0.0, k=1e5, shift=(0.0, 0.0), both=False):
+    """Return a world in which an upper pad overlaps a fixed one by a depth, after a step.
+
+    The points of the upper one touch the field of the lower one; both: also vice versa.
+    """
+    world = rf.World(DT, friction=mu, tol=1e-10)
+    world.add_fixed(pad.local, stiffness=k, field=SLAB)
+    upper = placed((*shift, -depth), UPSIDE_DOWN)
+    world.add(upper, pad.tree, SLAB if both else None, k, local=pad.local)
+    world.step()
+    assert world.report.unconverged == 0
+    return world
+
+
+def blended(pad, places):
+    """Return the weights by which places on top of the lower pad move with its points."""
+    up = np.tile([0.0, 0.0, 1.0], (len(places), 1))
+    number, weight = _core.shell_blend(pad.points, -pad.tree.shell.normals, places, up, 1)
+    W = np.zeros((len(places), pad.n))
+    np.add.at(W, (np.arange(len(places))[:, None], number), weight)
+    return W
+
+
+def plain(pad, depth, k, shift=(0.0, 0.0)):
+    """Return the normal forces of all points of the upper pad, by dense matrices of its own."""
+    places = pad.points @ TURN.T + [*shift, 0.0]
+    W = blended(pad, places)
+    normal = np.ix_(range(2, 3 * pad.n, 3), range(2, 3 * pad.n, 3))
+    S = pad.S[normal]
+    root = np.linalg.cholesky(S + W @ S @ W.T + np.eye(pad.n) / k)
+    force = nnls(root.T, np.linalg.solve(root, np.full(pad.n, depth)))[0]
+    return force, S @ force, -S @ (W.T @ force)
+
+
+@pytest.mark.parametrize("shift", [(0.0, 0.0), (0.0034, 0.0017)])
+@pytest.mark.parametrize("k", [1e3, 1e5])
+def test_forces_are_those_of_both_compliances_in_series(pad, k, shift):
+    """At points of both, and between them: N S_a N^T + N W S_b W^T N^T + 1 / k."""
+    depth = 1e-4
+    world = pressed(pad, depth, k=k, shift=shift)
+    force, up, down = plain(pad, depth, k, shift)
+    np.testing.assert_array_equal(world.contacts.bodies, [[0, -2]])
+    total = force.sum()
+    np.testing.assert_allclose(world.contacts.forces, [[0, 0, total]], atol=1e-6 * total)
+    np.testing.assert_allclose(-world.dimple(0)[:, 2], up, atol=1e-6 * up.max())
+    np.testing.assert_allclose(world.dimple(-2)[:, 2], down, atol=1e-6 * up.max())
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3])
+@pytest.mark.parametrize("both", [False, True])
+def test_two_equal_pads_are_half_as_stiff_as_one(pad, mu, both):
+    """By symmetry each yields to the other as to a rigid plane at half of the depth.
+
+    Both surfaces slide alike, so that friction has nothing to do.
+    """
+    depth = 2e-4
+    world = pressed(pad, depth, mu, k=1e7, both=both)
+    green = rf.GreensFunctions(pad.solid, pad.top)
+    exact = green.contact(pad.top, np.tile(DOWN, (pad.n, 1)), np.full(pad.n, -0.5 * depth))
+    contacts = world.contacts
+    signs = np.where(contacts.bodies[:, 0] == 0, 1.0, -1.0)
+    assert signs @ contacts.forces[:, 2] == pytest.approx(-exact.force[:, 2].sum(), rel=1e-3)
+    size = np.abs(exact.u).max()
+    np.testing.assert_allclose(world.dimple(-2), exact.u, atol=2e-3 * size)
+    np.testing.assert_allclose(world.dimple(0), exact.u, atol=2e-3 * size)
+
+
+def test_later_steps_stay_at_the_law(pad):
+    """Places in the field are those without its dimple: it hardly changes as it is looked up."""
+    world = pressed(pad, 3e-4, k=1e5, shift=(0.0034, 0.0017))
+    force, up, down = plain(pad, 3e-4, 1e5, (0.0034, 0.0017))
+    for _ in range(10):
+        world.step()
+    np.testing.assert_allclose(world.contacts.forces[0, 2], force.sum(), rtol=1e-3)
+    np.testing.assert_allclose(-world.dimple(0)[:, 2], up, atol=5e-3 * up.max())
+    np.testing.assert_allclose(world.dimple(-2)[:, 2], down, atol=5e-3 * up.max())
+
+
+def test_energy_of_the_dimples_is_that_of_the_law(pad):
+    world = pressed(pad, 2e-4)
+    still = rf.World(DT)
+    still.add(placed((0, 0, -2e-4), UPSIDE_DOWN))
+    force, up, _ = plain(pad, 2e-4, 1e5)
+    kinetic = 0.5 * world.masses[0] * (world.velocities[0] ** 2).sum()
+    assert world.energy[0] - kinetic == pytest.approx(0.5 * force @ up, rel=1e-3)
+
+
+# ---- bodies that move
+
+LIGHT = (1e8, 600.0)  # Pa and kg/m^3 of a core
+WEIGHT = G * LIGHT[1] * 0.03**3
+
+
+def resting(pad, mu=0.0, gravity=(0, 0, -G), n=300, dt=5e-3, **upper):
+    """Return a world in which a light core with a pad lies on a fixed pad."""
+    world = rf.World(dt, gravity, friction=mu, tol=1e-10)
+    world.add_fixed(pad.local, field=SLAB)
+    world.add(placed((0, 0, 0), UPSIDE_DOWN, core(*LIGHT), dt), pad.tree, local=pad.local, **upper)
+    world.step(n)
+    return world
+
+
+def test_at_rest_the_forces_are_the_weight(pad):
+    world = resting(pad)
+    np.testing.assert_allclose(world.contacts.forces, [[0, 0, WEIGHT]], atol=1e-5 * WEIGHT)
+    assert np.abs(world.velocities).max() < 1e-7
+    # equal solids share the depth
+    lower, upper = world.dimple(-2)[:, 2].min(), world.dimple(0)[:, 2].min()
+    assert upper == pytest.approx(lower, rel=1e-3)
+    depth = -world.positions[0, 2]
+    assert depth > -1.5 * (lower + upper) / 2.0
+
+
+@pytest.mark.parametrize("slope", [0.2, 0.6])
+def test_on_a_slope_a_pad_sticks_below_the_angle_of_friction_and_slides_above(pad, slope):
+    mu, along = 0.4, np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    sticks = np.tan(slope) < mu
+    world = resting(pad, mu, tuple(G * along), 150 if sticks else 10)
+    start, speed = world.positions[0, 0], world.velocities[0, 0]
+    if sticks:
+        world.step(100)
+        assert abs(world.positions[0, 0] - start) < 1e-9
+        np.testing.assert_allclose(world.contacts.forces[0], -WEIGHT * along, atol=1e-5 * WEIGHT)
+    else:
+        world.step(10)
+        force = world.contacts.forces[0]
+        assert 0.9 * mu * force[2] < np.hypot(*force[:2]) <= mu * force[2] * (1 + 1e-9)
+        rate = (world.velocities[0, 0] - speed) / (10 * 5e-3)
+        assert rate == pytest.approx(G * (np.sin(slope) - mu * np.cos(slope)), rel=0.25)
+
+
+def test_a_rigid_shell_touches_the_field_of_a_fixed_pad(pad):
+    """As the points of the pad touch the field of a rigid body, up to the springs."""
+    half = 0.01
+    corners = np.array([(x, y, -half) for x in np.linspace(-half, half, 5)
+                        for y in np.linspace(-half, half, 5)])  # fmt: skip
+    tree = rf.PointTree(rf.Pointshell(corners, np.tile([0.0, 0.0, 1.0], (25, 1))))
+    heights = []
+    for by_points in (True, False):
+        world = rf.World(5e-3, (0, 0, -G), tol=1e-10)
+        world.add_fixed(pad.local, field=None if by_points else SLAB)
+        body = placed((0, 0, half), model=core(*LIGHT), dt=5e-3)
+        if by_points:
+            wide = 1.25 * half  # no further points of the pad
+            world.add(body, None, rf.BoxField((-wide, -wide, -half), (wide, wide, half)))
+        else:
+            world.add(body, tree, stiffness=1e4)
+        world.step(200)
+        force = world.contacts.forces[0, 2] * (-1.0 if by_points else 1.0)
+        assert force == pytest.approx(WEIGHT, rel=1e-5)
+        assert np.abs(world.dimple(-2)[:, 2]).max() > 1e-6
+        heights.append(world.dimple(-2)[:, 2].min())
+    assert heights[1] == pytest.approx(heights[0], rel=0.15)
+
+
+@cache
+def cushions():
+    """Return the model of a free block, with its tree, local compliance and field."""
+    nodes, cells = box_hexes(3, 3, 3, (0.1,) * 3)
+    solid = rf.Solid(rf.Mesh(nodes - 0.05, cells), rf.StVK(2e6, 0.3, 1000.0))
+    reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=6))
+    box = rf.BoxField((-0.05,) * 3, (0.05,) * 3)
+    tree = rf.PointTree(rf.Pointshell.from_field(box, 150, levels=3), reduced)
+    field = rf.DeformedField(rf.DistanceField.from_field(box, resolution=24), reduced)
+    return reduced, tree, rf.LocalCompliance(tree, solid), field
+
+
+def test_momentum_is_kept_and_no_energy_made():
+    """Of two bodies with models, fields and dimples that meet, spin and rub."""
+    reduced, tree, local, field = cushions()
+    world = rf.World(DT, friction=0.3)
+    bodies = []
+    for place, velocity, spin in (
+        ((0, 0, 0.1005), (0.1, 0, -0.5), (1, 0.5, 0)),
+        ((0.02, 0.01, 0), (0, 0.2, 0.4), (0, 1, -1)),
+    ):
+        body = rf.FreeBody(reduced, DT)
+        body.reset(place, velocity=velocity, angular_velocity=spin)
+        bodies.append(body)
+        world.add(body, tree, field, local=local)
+    before, energy = momenta(world, bodies), world.energy.sum()
+    bent = [0.0, 0.0]
+    for _ in range(25):
+        world.step()
+        for k in range(2):
+            bent[k] = max(bent[k], np.abs(world.dimple(k)).max())
+        assert world.energy.sum() <= energy * (1 + 1e-9)
+    assert min(bent) > 1e-6
+    for now, then in zip(momenta(world, bodies), before, strict=True):
+        np.testing.assert_allclose(now, then, atol=1e-12 * np.abs(before[0]).max())
+
+
+class Parallel(rf.World):
+    """A world whose solve always runs on threads."""
+
+    _least_work = 0.0
+
+
+def test_bits_do_not_depend_on_threads(pad):
+    ends = []
+    old = rf.threads()
+    try:
+        for threads in (1, 2):
+            rf.set_threads(threads)
+            world = Parallel(DT, (0, 0, -G), friction=0.3)
+            for k in range(3):
+                world.add_fixed(pad.local, (0.2 * k, 0, 0), field=SLAB)
+                upper = placed((0.2 * k, 0.003, -1e-5), UPSIDE_DOWN, core(*LIGHT))
+                world.add(upper, pad.tree, SLAB, local=pad.local)
+            world.step(3)
+            assert world.report.pairs == 6
+            ends.append((world.positions, *(world.dimple(k) for k in (-2, -3, -4, 0, 1, 2))))
+    finally:
+        rf.set_threads(old)
+    for one, same in zip(*ends, strict=True):
+        np.testing.assert_array_equal(one, same)
+
+
+@pytest.mark.parametrize("iterations", [1, 5])
+def test_a_solve_that_ends_early_stays_bounded(pad, iterations):
+    world = rf.World(DT, (0, 0, -G), friction=0.5, iterations=iterations)
+    world.add_fixed(pad.local, field=SLAB)
+    world.add(placed((0, 0, 0), UPSIDE_DOWN, core(*LIGHT)), pad.tree, SLAB, local=pad.local)
+    for _ in range(150):
+        world.step()
+        height = world.positions[0, 2]
+        assert height > -5e-4
+        assert world.energy.sum() + WEIGHT * height < 1e-6 * WEIGHT
+    assert world.report.unconverged > 0
+
+
+def test_places_beside_all_points_do_not_yield(pad):
+    """A rigid point on the side of the pad, whose points are on top."""
+    world = rf.World(DT, (-G, 0, 0))
+    world.add_fixed(pad.local, field=SLAB)
+    tree = rf.PointTree(rf.Pointshell([[0.0, 0.0, 0.0]], [[1.0, 0.0, 0.0]]))
+    world.add(placed((0.05, 0, -0.5 * DEEP), model=core(*LIGHT)), tree, stiffness=1e4)
+    world.step(100)
+    assert world.contacts.forces[0, 0] == pytest.approx(WEIGHT, rel=0.2)
+    np.testing.assert_array_equal(world.dimple(-2), 0.0)
+
+
+def test_a_body_with_points_alone_is_no_longer_doubted(pad):
+    world = rf.World(DT)
+    world.add_fixed(pad.local, field=SLAB)
+    world.add(placed((0, 0, 1e-3), UPSIDE_DOWN), pad.tree)
+    world.step()
+    without = rf.World(DT)
+    without.add_fixed(pad.local)
+    without.add(placed((0, 0, 1e-3), UPSIDE_DOWN), pad.tree)
+    with pytest.warns(rf.PlausibilityWarning, match="body 0 has no field, so body -2"):
+        without.step()
+
+
+def test_a_dimple_that_is_too_deep_for_the_field_is_doubted(pad):
+    world = rf.World(DT)
+    world.add_fixed(pad.local, field=rf.BoxField((-WIDE, -WIDE, -3e-4), (WIDE, WIDE, 0.0)))
+    upper = placed((0, 0, -1.4e-4), UPSIDE_DOWN)
+    world.add(upper, pad.tree, stiffness=1e5)
+    with pytest.warns(rf.PlausibilityWarning, match="overlapped|gave way"):
+        world.step()
+
+
+def test_running_out_of_memory(pad):
+    def work():
+        world = rf.World(DT, (0, 0, -G), friction=0.3)
+        world.add_fixed(pad.local, field=SLAB)
+        upper = placed((0, 0, -1e-5), UPSIDE_DOWN, core(*LIGHT))
+        world.add(upper, pad.tree, SLAB, local=pad.local)
+        world.step(2)
+        return world.contacts
+
+    fail_each_allocation(work)
