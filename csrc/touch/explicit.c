@@ -152,8 +152,7 @@ static const rf_touch_kind KIND = {.name = "explicit",
                                    .release = release};
 
 double rf_explicit_lag(const rf_explicit *x) {
-  static const double PERIODS[] = {0.0, 2.0, 1.75};
-  return PERIODS[x->set.way] * x->period_s;
+  return x->set.way == RF_EXPLICIT_direct ? 0.0 : 2.0 * x->period_s;
 }
 
 rf_status rf_explicit_create(const rf_explicit_settings *set, rf_touch **out, rf_error *err) {
