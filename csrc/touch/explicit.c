@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/run.h"
 
 // Time without a state after which the body does not answer: periods, or some milliseconds.
 static const double STALL_PERIODS = 5.0, STALL_S = 0.02;
@@ -62,6 +61,12 @@ static rf_status prepare(rf_motion *m, rf_error *err) {
   return st;
 }
 
+static int asks_to_stop(void *context, int64_t done, int64_t total) {
+  rf_explicit *x = context;
+  (void)done, (void)total;
+  return atomic_load(&x->stop);
+}
+
 static void release(void *self) {
   rf_explicit *x = self;
   if (!x) return;
@@ -83,7 +88,7 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->set = *set;
   x->tool = set->motion->collide->body + tool_of(set);
   x->report = &x->first;
-  x->run = &ALONE;
+  x->run = (rf_run){.threads = 1, .progress = asks_to_stop, .progress_context = x};
   x->period_s = set->cycle_s * set->cycles;
   x->stall_s = fmax(STALL_PERIODS * x->period_s, STALL_S);
   x->display.local = set->way == RF_EXPLICIT_stiffness;

@@ -399,6 +399,26 @@ def test_a_simulation_that_stalls_lets_the_force_fade():
     assert report["failure"] == ""
 
 
+def test_a_session_that_stops_waits_for_no_period():
+    """One of 5e8 steps.  The state is that of the last step."""
+    tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], 0.015))
+    sim = rf.CentralDifferences(block(cells=(1, 1, 1)), 1e-11, contact=tool)
+    touch = _core.ExplicitTouch(sim._core, tool._core, "delay", CYCLE, 5, 500_000_000)
+    hold = rf.ReplayDevice([0.0, 1e5], above([0, 0, -1e-3], [0, 0, -1e-3]))
+    settings = HapticSettings(priority=0, lock_memory=False).core(hold)
+    core = _core.Session(hold._core, touch, settings)
+    core.start(-1)
+    wait_for(lambda: core.status()["unanswered"] > 100)
+    core.close()
+    report = touch.report()
+    assert report["periods"] == 0
+    assert report["failure"] == ""
+    stopped = sim.state.time
+    assert stopped < 5e-3
+    sim.step()
+    assert sim.state.time == pytest.approx(stopped + sim.dt)
+
+
 def test_a_hand_that_jumps_gives_the_body_no_speed():
     places = np.repeat(above([0, 0, 5e-3], [0, 0, -3e-3]), 40, axis=0)
     start = rf.Workspace(start=(places[-1], [1.0, 0.0, 0.0, 0.0]))
