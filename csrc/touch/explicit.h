@@ -67,8 +67,8 @@ typedef struct rf_explicit {
   rf_explicit_report first;     // in the original, which all copies share
   rf_explicit_report *report;   // that of the first one
   double period_s, stall_s;
-  int32_t fewest;     // states in contact, before a stiffness counts as measured
-  rf_run run;         // one thread, which `stop` interrupts
+  int32_t fewest;  // states in contact, before a stiffness counts as measured
+  rf_run run;      // one thread, which `stop` interrupts
   int64_t n_moved;
   size_t state_bytes;  // with the displacements
   // the simulation

@@ -6,7 +6,8 @@
 //     F(x) = F_j - K_j (x - x_j)
 // comes in linearly for the one before in a period: as the next one follows then, the force moves
 // at the speed of the states.  While the tool sticks, all of the stiffness foresees the change, and
-// half a period is enough.  The local stiffness changes the force of the states by at most its size, so that it never pulls.
+// half a period is enough.  The local stiffness changes the force of the states by at most its
+// size, so that it never pulls.
 //
 // Stability: a body of stiffness k has F_j = -k x_j.  With weights a(t, s) of the speeds x'(s)
 // since the states shown at t,

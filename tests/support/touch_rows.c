@@ -34,8 +34,8 @@ void secant_rows(int n, const int *touching, const int *held, const double *plac
 // before, as in a broadcast.  Of a tool that sticks if sticks[j] and local.
 void display_rows(int local, double cycle, double period, int n, const double *hand,
                   const int *state, const double *hand_s, const double *hand_m,
-                  const double *force_of, const double *stiffness, const int *sticks,
-                  double *force, double *torque) {
+                  const double *force_of, const double *stiffness, const int *sticks, double *force,
+                  double *torque) {
   rf_explicit_display d;
   memset(&d, 0, sizeof d);
   d.local = local != 0;
