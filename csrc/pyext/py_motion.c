@@ -296,7 +296,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
     chunk = chunk_of(self, motion);
     done += st >= 0 ? count : motion->report.steps - steps;
     unlock_calling(object);
-    // steps go on if the handlers raise nothing
+    // steps continue if the handlers raise nothing
     if (st == RF_ERR_INTERRUPTED && signal.came) st = handle_interrupt(&signal, &run, &err);
     if (st >= 0) st = rf_run_progress(&run.run, done, n, &err);
   }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 
 // Time without a state after which the body does not answer: periods, or some milliseconds.
 static const double STALL_PERIODS = 5.0, STALL_S = 0.02;
@@ -74,6 +75,7 @@ static void release(void *self) {
   if (x->report != &x->first) atomic_store(&x->report->taken, false);
   rf_free(x->hands_memory);
   rf_free(x->states_memory);
+  rf_free(x->run);
   rf_free(x->last);
   rf_free(x->known);
   rf_free(x->spare);
@@ -88,7 +90,8 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->set = *set;
   x->tool = set->motion->collide->body + tool_of(set);
   x->report = &x->first;
-  x->run = (rf_run){.threads = 1, .progress = asks_to_stop, .progress_context = x};
+  RF_ALLOC(x->run, 1);
+  *x->run = (rf_run){.threads = 1, .progress = asks_to_stop, .progress_context = x};
   x->period_s = set->cycle_s * set->cycles;
   x->stall_s = fmax(STALL_PERIODS * x->period_s, STALL_S);
   x->display.local = set->way == RF_EXPLICIT_stiffness;

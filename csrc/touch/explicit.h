@@ -19,7 +19,6 @@
 #include <stdint.h>
 
 #include "base/broadcast_rt.h"
-#include "base/run.h"
 #include "dynamics/motion.h"
 #include "render/touch.h"
 #include "touch/explicit_display.h"
@@ -68,7 +67,7 @@ typedef struct rf_explicit {
   rf_explicit_report *report;   // that of the first one
   double period_s, stall_s;
   int32_t fewest;  // states in contact, before a stiffness counts as measured
-  rf_run run;      // one thread, which `stop` interrupts
+  rf_run *run;     // owned; one thread, which `stop` interrupts
   int64_t n_moved;
   size_t state_bytes;  // with the displacements
   // the simulation

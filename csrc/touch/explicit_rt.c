@@ -64,7 +64,7 @@ static bool simulate(rf_explicit *x, const rf_explicit_hand *hand) {
   const rf_pose from = jumps ? hand->pose : x->reached.pose;
   if (jumps) rf_explicit_secant_forget_rt(&x->secant);
   rf_proxy_lead_rt(x->set.proxy, &from, &hand->pose, x->period_s);
-  m->system->run = &x->run;
+  m->system->run = x->run;
   const rf_status st = rf_motion_step_within_rt(m, NULL, x->set.steps);
   m->system->run = NULL;
   if (st == RF_ERR_INTERRUPTED) {

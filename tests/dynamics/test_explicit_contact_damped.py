@@ -316,7 +316,7 @@ def test_an_edge_rests_in_an_acute_groove():
 
 
 @pytest.mark.parametrize("raises", [False, True])
-def test_steps_end_and_go_on_after_signals(raises):
+def test_signals_do_not_change_steps(raises):
     """A joint solve is given up and made anew: the state is that of steps without signals."""
     sims, came, touched = [], [], 0
     for _ in range(2):

@@ -388,7 +388,9 @@ def test_refusals_name_block_and_node():
     refused(rf.InputError, "block 0 shares no node with another", apart, [0, 0, 1, 1])
     uneven = graded_bar()
     slave = uneven.mesh.constraints.slaves[0]
-    refused(rf.InputError, f"holdable has node {slave}, which is .*: hold these", uneven, 2, [slave])
+    refused(
+        rf.InputError, f"holdable has node {slave}, which is .*: hold these", uneven, 2, [slave]
+    )
 
     body = rf.CompositeBody(solid, 2)
     with pytest.raises(rf.InputError, match="not among the 8 outer nodes .* holdable"):
