@@ -381,11 +381,14 @@ def test_chatter_is_measured_and_short_contact_is_not_known():
         assert ("stiffness felt          not known" in str(report)) != known
 
 
-def test_a_simulation_that_stalls_lets_the_force_fade():
-    """Periods of 5 ms whose steps take far longer: there is no answer for 25 ms."""
+def stalled(steps):
+    """Return a simulation of a session, and its report, that held still and was closed.
+
+    Its periods of 5 ms have so many steps that no answer comes.
+    """
     tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], 0.015))
-    sim = rf.CentralDifferences(block(cells=(1, 1, 1)), 5e-8, contact=tool)
-    touch = _core.ExplicitTouch(sim._core, tool._core, "delay", CYCLE, 5, 100_000)
+    sim = rf.CentralDifferences(block(cells=(1, 1, 1)), 5e-3 / steps, contact=tool)
+    touch = _core.ExplicitTouch(sim._core, tool._core, "delay", CYCLE, 5, steps)
     hold = rf.ReplayDevice([0.0, 1e5], above([0, 0, -1e-3], [0, 0, -1e-3]))
     settings = HapticSettings(priority=0, lock_memory=False).core(hold)
     core = _core.Session(hold._core, touch, settings)
@@ -393,24 +396,20 @@ def test_a_simulation_that_stalls_lets_the_force_fade():
     wait_for(lambda: core.status()["unanswered"] > 100)
     assert core.status()["phase"] == "running"
     core.close()
-    report = touch.report()
+    return sim, touch.report()
+
+
+def test_a_simulation_that_stalls_lets_the_force_fade():
+    """There is no answer for 25 ms."""
+    _, report = stalled(100_000)
     assert report["stalls"] >= 1
     assert report["late"] >= 1
     assert report["failure"] == ""
 
 
 def test_a_session_that_stops_waits_for_no_period():
-    """One of 5e8 steps.  The state is that of the last step."""
-    tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], 0.015))
-    sim = rf.CentralDifferences(block(cells=(1, 1, 1)), 1e-11, contact=tool)
-    touch = _core.ExplicitTouch(sim._core, tool._core, "delay", CYCLE, 5, 500_000_000)
-    hold = rf.ReplayDevice([0.0, 1e5], above([0, 0, -1e-3], [0, 0, -1e-3]))
-    settings = HapticSettings(priority=0, lock_memory=False).core(hold)
-    core = _core.Session(hold._core, touch, settings)
-    core.start(-1)
-    wait_for(lambda: core.status()["unanswered"] > 100)
-    core.close()
-    report = touch.report()
+    """The state is that of the last step."""
+    sim, report = stalled(500_000_000)
     assert report["periods"] == 0
     assert report["failure"] == ""
     stopped = sim.state.time
