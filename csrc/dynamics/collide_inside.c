@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "constraint/friction.h"
+#include "constraint/friction_poll.h"
 #include "dynamics/collide.h"
 #include "linalg/vec3.h"
 
@@ -159,6 +160,7 @@ static rf_status respond(const rf_collide *c, rf_system *s, double h, int32_t no
   rf_status st = RF_OK;
   double *response = NULL;
   if (in->response[node]) return st;
+  RF_TRY(rf_run_poll(s->run, s->err));
   RF_ALLOC(response, 9 * (int64_t)c->n);
   for (int64_t k = 0; k < 3; ++k) {
     memset(in->vector, 0, 3 * (size_t)c->n_all * sizeof *in->vector);
@@ -216,8 +218,12 @@ static void force_of(const rf_collide_inside *in, int64_t k, double force[3]) {
 
 // Solves for the forces, and changes the accelerations.
 static rf_status solve(rf_collide *c, rf_system *s, const rf_collide_motion *m) {
-  static const rf_friction_limits LIMITS = {.tolerance = TOLERANCE, .budget_us = INFINITY};
   rf_collide_inside *in = c->inside;
+  rf_friction_poll asked = {.run = s->run, .err = s->err};
+  const rf_friction_limits limits = {.tolerance = TOLERANCE,
+                                     .budget_us = INFINITY,
+                                     .stop = rf_friction_poll_stop,
+                                     .context = &asked};
   rf_friction_report report;
   rf_status st = RF_OK;
   if (in->n_kept > in->most_kept) forget(in, c->n_bodies, c->n);
@@ -226,9 +232,10 @@ static rf_status solve(rf_collide *c, rf_system *s, const rf_collide_motion *m) 
   // from zero: with friction the forces of the step before are a slower start.  Numbers of a
   // motion that diverges are not finite
   if (rf_friction_set_matrix_rt(in->solver, in->n, in->matrix) < 0 ||
-      rf_friction_solve_rt(in->solver, in->free, in->mu, NULL, &LIMITS, in->force, NULL, in->state,
+      rf_friction_solve_rt(in->solver, in->free, in->mu, NULL, &limits, in->force, NULL, in->state,
                            &report) < 0)
     return RF_ERR_DIVERGED;
+  if (asked.st < 0) return asked.st;
   c->unsolved = report.end == RF_FRICTION_INFEASIBLE || !(report.residual <= UNSOLVED);
   memset(in->vector, 0, 3 * (size_t)c->n_all * sizeof *in->vector);
   for (int32_t k = 0; k < in->n; ++k) {

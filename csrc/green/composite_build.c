@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/run.h"
+#include "fem/constrained.h"
 #include "fem/fem.h"
 #include "fem/ghost.h"
 #include "green/composite.h"
@@ -17,15 +18,17 @@ static const double EPS = 2.3e-16;
 
 typedef struct build {
   const rf_solid *solid;
+  const rf_solid *cells;  // the same, or its elements without constraints
   const rf_composite_settings *set;
   const rf_run *run;
   rf_composite *body;
   int32_t *first, *next;        // elements of a block, as lists    (n_blocks), (n_elements)
   int32_t *blocks_of;           // blocks of a node                 (n_nodes)
   int32_t *seen;                // block that was here last, plus 1 (n_nodes)
-  int32_t *list;                // nodes of a block                 (n_nodes)
+  int32_t *list;                // nodes of a block, and all that they follow   (n_nodes)
   int32_t *free_of;             // inner nodes of the block         (n_nodes)
   double *value;                // stiffness of a block             (graph.ptr[n], 3, 3)
+  double *own;                  // that of the cells, the same without constraints
   int32_t *mate;                // ghost faces of a block           (n_elements, 6)
   double *modulus;              // of the penalty                   (n_materials)
   double *penalty;              // entries of it                    (graph.ptr[n])
@@ -40,6 +43,7 @@ static void finish(build *b) {
   rf_free(b->seen);
   rf_free(b->list);
   rf_free(b->free_of);
+  if (b->own != b->value) rf_free(b->own);
   rf_free(b->value);
   rf_free(b->mate);
   rf_free(b->modulus);
@@ -50,10 +54,6 @@ static void finish(build *b) {
 static rf_status check(const build *b, rf_error *err) {
   const rf_composite_settings *set = b->set;
   const rf_mesh *mesh = b->solid->mesh;
-  if (b->solid->constrained)
-    return rf_fail(err, RF_ERR_MESH,
-                   "the mesh has constrained nodes, which composite bodies do not know: take the "
-                   "mesh of equal cubes, before grading");
   if (set->n_blocks < 2 || set->n_blocks > RF_COMPOSITE_MOST_BLOCKS)
     return rf_fail(err, RF_ERR_ARG,
                    "blocks must be 2 to %d, got %d; a body of one block turns as a whole: that is "
@@ -67,6 +67,12 @@ static rf_status check(const build *b, rf_error *err) {
     if (set->holdable[k] < 0 || set->holdable[k] >= mesh->n_nodes)
       return rf_fail(err, RF_ERR_ARG, "holdable has node %d; nodes are numbered 0 to %d",
                      set->holdable[k], mesh->n_nodes - 1);
+  for (int32_t k = 0; k < set->n_holdable; ++k)
+    if (b->solid->free_of[set->holdable[k]] == -2)
+      return rf_fail(err, RF_ERR_ARG,
+                     "holdable has node %d, which is constrained to follow others "
+                     "(mesh.constraints): hold these",
+                     set->holdable[k]);
   return rf_solid_require_held(b->solid, err);
 }
 
@@ -79,14 +85,29 @@ static int32_t block_of_ghost(const build *b, int32_t e, int face) {
   return block[e] < block[other] ? block[e] : block[other];
 }
 
+// True for nodes that follow others, which are neither outer nor inner nodes.
+static bool follows(const build *b, int32_t node) { return b->solid->free_of[node] == -2; }
+
+static int32_t add_node(build *b, int32_t block, int32_t node, int32_t count) {
+  if (b->seen[node] == block + 1) return count;
+  b->seen[node] = block + 1;
+  b->list[count++] = node;
+  return count;
+}
+
 static int32_t add_nodes(build *b, int32_t block, int32_t e, int32_t count) {
   const int nodes = (int)b->solid->mesh->type;
-  for (int a = 0; a < nodes; ++a) {
-    const int32_t node = b->solid->mesh->elements[(int64_t)e * nodes + a];
-    if (b->seen[node] == block + 1) continue;
-    b->seen[node] = block + 1;
-    b->list[count++] = node;
-  }
+  for (int a = 0; a < nodes; ++a)
+    count = add_node(b, block, b->solid->mesh->elements[(int64_t)e * nodes + a], count);
+  return count;
+}
+
+// Adds the masters of the constrained nodes in the list.
+static int32_t add_masters(build *b, int32_t block, int32_t count) {
+  const rf_constraints *c = b->solid->mesh->constraints;
+  for (int32_t k = 0; c && k < c->n; ++k)
+    for (int32_t p = c->ptr[k]; b->seen[c->slaves[k]] == block + 1 && p < c->ptr[k + 1]; ++p)
+      count = add_node(b, block, c->masters[p], count);
   return count;
 }
 
@@ -104,6 +125,7 @@ static int32_t list_nodes(build *b, int32_t block) {
       if (block_of_ghost(b, e, f) == block)
         count = add_nodes(b, block, b->solid->ghost_mate[RF_BOX_FACES * (int64_t)e + f], count);
   }
+  count = add_masters(b, block, count);
   qsort(b->list, (size_t)count, sizeof *b->list, compare_i32);
   return count;
 }
@@ -133,11 +155,11 @@ static rf_status find_outer(build *b, rf_error *err) {
       goto done;
     }
     const int32_t count = list_nodes(b, k);
-    for (int32_t i = 0; i < count; ++i) ++b->blocks_of[b->list[i]];
+    for (int32_t i = 0; i < count; ++i) b->blocks_of[b->list[i]] += !follows(b, b->list[i]);
   }
   for (int32_t k = 0; k < b->set->n_holdable; ++k) c->outer_of[b->set->holdable[k]] = 1;
   for (int32_t i = 0; i < n; ++i) {
-    const bool outer = c->outer_of[i] || b->blocks_of[i] > 1 || s->free_of[i] < 0;
+    const bool outer = c->outer_of[i] || b->blocks_of[i] > 1 || s->free_of[i] == -1;
     c->outer_of[i] = outer ? c->n_outer : -1;
     c->n_outer += outer;
   }
@@ -146,7 +168,7 @@ static rf_status find_outer(build *b, rf_error *err) {
   for (int32_t i = 0; i < n; ++i) {
     if (c->outer_of[i] < 0) continue;
     c->outer[c->outer_of[i]] = i;
-    c->fixed[c->outer_of[i]] = s->free_of[i] < 0;
+    c->fixed[c->outer_of[i]] = s->free_of[i] == -1;
   }
 done:
   memset(b->seen, 0, (size_t)n * sizeof *b->seen);
@@ -177,7 +199,7 @@ static void strains_of(const double g[3], double B[3][STRAINS]) {
 
 // Adds the stiffness of an element at rest.
 static void add_element(build *b, int32_t e) {
-  const rf_solid *s = b->solid;
+  const rf_solid *s = b->cells;
   const int nodes = (int)s->mesh->type;
   const int32_t *const node = s->mesh->elements + (int64_t)e * nodes;
   const rf_material *m = s->material + s->element_material[e];
@@ -200,7 +222,7 @@ static void add_element(build *b, int32_t e) {
       }
     }
     for (int o = 0; o < nodes; ++o) {
-      double *const to = b->value + 9 * (int64_t)entry_of(&s->graph, node[a], node[o]);
+      double *const to = b->own + 9 * (int64_t)entry_of(&s->graph, node[a], node[o]);
       for (int k = 0; k < 9; ++k) to[k] += sum[o][k];
     }
   }
@@ -225,14 +247,35 @@ static bool put_ghosts(build *b, int32_t block, bool set) {
 
 // Adds the penalty of the ghost faces that belong to a block, at the rows of its nodes.
 static void add_ghosts(build *b, int32_t block, int32_t count) {
-  rf_solid part = *b->solid;
+  rf_solid part = *b->cells;
   if (!b->ghosts || !put_ghosts(b, block, true)) return;
   part.ghost_mate = b->mate;
   rf_solid_ghost_rows_fill(b->ghosts, &part, b->modulus, count, b->list, b->penalty);
   for (int32_t i = 0; i < count; ++i)
     for (int32_t p = part.graph.ptr[b->list[i]]; p < part.graph.ptr[b->list[i] + 1]; ++p)
-      for (int k = 0; k < 3; ++k) b->value[9 * (int64_t)p + 4 * k] += b->penalty[p];
+      for (int k = 0; k < 3; ++k) b->own[9 * (int64_t)p + 4 * k] += b->penalty[p];
   put_ghosts(b, block, false);
+}
+
+// Clears the rows of the cells of a block.
+static void clear(build *b, int32_t count) {
+  const rf_graph *g = &b->cells->graph;
+  for (int32_t i = 0; i < count; ++i)
+    memset(b->own + 9 * (int64_t)g->ptr[b->list[i]], 0,
+           9 * (size_t)(g->ptr[b->list[i] + 1] - g->ptr[b->list[i]]) * sizeof *b->own);
+}
+
+// Sets the stiffness of a block in the rows of its nodes.
+static rf_status assemble(build *b, int32_t index, int32_t count, rf_error *err) {
+  rf_status st = RF_OK;
+  clear(b, count);
+  for (int32_t e = b->first[index]; e >= 0; e = b->next[e]) add_element(b, e);
+  add_ghosts(b, index, count);
+  if (b->cells == b->solid) return st;
+  RF_TRY(rf_constrained_fold_blocks(b->solid, b->run, b->own, false, b->value, err));
+  clear(b, count);  // folding reads all rows
+done:
+  return st;
 }
 
 // ---- one block ------------------------------------------------------------------------
@@ -244,10 +287,12 @@ static rf_status find_nodes(build *b, int32_t index, int32_t *count, rf_error *e
   int32_t *own = NULL, shared = 0;
   *count = list_nodes(b, index);
   for (int32_t i = 0; i < *count; ++i) {
+    if (follows(b, b->list[i])) continue;
+    ++block->n_inner;
     block->n_outer += c->outer_of[b->list[i]] >= 0;
     shared += b->blocks_of[b->list[i]] > 1;
   }
-  block->n_inner = *count - block->n_outer;
+  block->n_inner -= block->n_outer;
   if (shared == 0) {
     st = rf_fail(err, RF_ERR_ARG,
                  "block %d shares no node with another one: make a body of its own of it", index);
@@ -266,6 +311,7 @@ static rf_status find_nodes(build *b, int32_t index, int32_t *count, rf_error *e
   block->n_outer = block->n_inner = 0;
   for (int32_t i = 0; i < *count; ++i) {
     const int32_t node = b->list[i];
+    if (follows(b, node)) continue;
     if (c->outer_of[node] < 0) {
       block->inner[block->n_inner++] = node;
     } else {
@@ -384,11 +430,7 @@ static rf_status make_block(build *b, int32_t index, rf_error *err) {
   rf_composite_block *block = b->body->block + index;
   int32_t count;
   RF_TRY(find_nodes(b, index, &count, err));
-  for (int32_t i = 0; i < count; ++i)
-    memset(b->value + 9 * (int64_t)g->ptr[b->list[i]], 0,
-           9 * (size_t)(g->ptr[b->list[i] + 1] - g->ptr[b->list[i]]) * sizeof *b->value);
-  for (int32_t e = b->first[index]; e >= 0; e = b->next[e]) add_element(b, e);
-  add_ghosts(b, index, count);
+  RF_TRY(assemble(b, index, count, err));
   for (int32_t i = 0; i < block->n_inner; ++i) b->free_of[block->inner[i]] = i;
 
   const int64_t n = 3 * (int64_t)block->n_outer;
@@ -443,7 +485,7 @@ done:
 rf_status rf_composite_create(const rf_solid *solid, const rf_composite_settings *set,
                               const rf_run *run, rf_composite **out, rf_error *err) {
   rf_status st = RF_OK;
-  build b = {.solid = solid, .set = set, .run = run};
+  build b = {.solid = solid, .cells = solid, .set = set, .run = run};
   const int32_t n = solid->mesh->n_nodes, elements = solid->mesh->n_elements;
   *out = NULL;
   RF_TRY(check(&b, err));
@@ -455,14 +497,20 @@ rf_status rf_composite_create(const rf_solid *solid, const rf_composite_settings
   RF_ALLOC(b.list, n);
   RF_ALLOC(b.free_of, n);
   RF_ALLOC(b.value, 9 * (int64_t)solid->graph.ptr[n]);
+  b.own = b.value;
+  if (solid->constrained) {
+    b.cells = solid->constrained->elements;
+    b.own = NULL;
+    RF_ALLOC(b.own, 9 * (int64_t)b.cells->graph.ptr[n]);
+  }
   if (solid->ghost_mate) {
     RF_ALLOC(b.mate, RF_BOX_FACES * (int64_t)elements);
     RF_ALLOC(b.modulus, solid->n_materials);
-    RF_ALLOC(b.penalty, solid->graph.ptr[n]);
+    RF_ALLOC(b.penalty, b.cells->graph.ptr[n]);
     for (int32_t m = 0; m < solid->n_materials; ++m)
       b.modulus[m] = rf_solid_ghost_modulus(solid, m);
     for (int64_t f = 0; f < RF_BOX_FACES * (int64_t)elements; ++f) b.mate[f] = -1;
-    RF_TRY(rf_solid_ghost_rows_create(solid, &b.ghosts, err));
+    RF_TRY(rf_solid_ghost_rows_create(b.cells, &b.ghosts, err));
   }
   for (int32_t i = 0; i < n; ++i) b.free_of[i] = -1;
   RF_TRY(find_outer(&b, err));

@@ -137,22 +137,35 @@ static PyObject *constraint_matrix(PyObject *module, PyObject *mesh_obj) {
   return st < 0 ? py_raise(state, st, &err) : py_csc_out(&matrix);
 }
 
+// Returns a copy of a field that `change` changes.
+static PyObject *changed(PyObject *module, PyObject *args, const char *name,
+                         void (*change)(const rf_constraints *, double *)) {
+  PyObject *mesh_obj, *field_obj;
+  py_in field;
+  if (!PyArg_ParseTuple(args, "OO", &mesh_obj, &field_obj)) return NULL;
+  const rf_mesh *mesh = py_mesh_get(py_state_of_module(module), mesh_obj);
+  if (!mesh || py_in_field(&field, field_obj, name, mesh->n_nodes) < 0) return NULL;
+  PyObject *out = py_new_f64(2, (npy_intp[]){mesh->n_nodes, 3});
+  if (out) {
+    memcpy(py_f64(out), field.data, 3 * (size_t)mesh->n_nodes * sizeof(double));
+    change(mesh->constraints, py_f64(out));
+  }
+  py_in_release(&field);
+  return out;
+}
+
 PyDoc_STRVAR(fill_doc,
              "constraints_fill($module, mesh, u, /)\n--\n\n"
              "Copy of a field (n, 3) in which constrained nodes follow their masters.");
 static PyObject *constraints_fill(PyObject *module, PyObject *args) {
-  PyObject *mesh_obj, *u_obj;
-  py_in u;
-  if (!PyArg_ParseTuple(args, "OO:constraints_fill", &mesh_obj, &u_obj)) return NULL;
-  const rf_mesh *mesh = py_mesh_get(py_state_of_module(module), mesh_obj);
-  if (!mesh || py_in_field(&u, u_obj, "u", mesh->n_nodes) < 0) return NULL;
-  PyObject *out = py_new_f64(2, (npy_intp[]){mesh->n_nodes, 3});
-  if (out) {
-    memcpy(py_f64(out), u.data, 3 * (size_t)mesh->n_nodes * sizeof(double));
-    rf_constraints_fill_rt(mesh->constraints, py_f64(out));
-  }
-  py_in_release(&u);
-  return out;
+  return changed(module, args, "u", rf_constraints_fill_rt);
+}
+
+PyDoc_STRVAR(fold_doc,
+             "constraints_fold($module, mesh, force, /)\n--\n\n"
+             "Copy of forces (n, 3) in which those at constrained nodes act on their masters.");
+static PyObject *constraints_fold(PyObject *module, PyObject *args) {
+  return changed(module, args, "force", rf_constraints_fold_rt);
 }
 
 // A search of hanging nodes, without the GIL.
@@ -278,6 +291,7 @@ static PyMethodDef functions[] = {
     {"mesh_with_constraints", mesh_with_constraints, METH_VARARGS, with_constraints_doc},
     {"constraint_matrix", constraint_matrix, METH_O, matrix_doc},
     {"constraints_fill", constraints_fill, METH_VARARGS, fill_doc},
+    {"constraints_fold", constraints_fold, METH_VARARGS, fold_doc},
     {"hanging_nodes", hanging_nodes, METH_O, hanging_doc},
     {"touching_elements", touching_elements, METH_O, touching_doc},
     {"constrain_hanging", constrain_hanging, METH_O, constrain_doc},

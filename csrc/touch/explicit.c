@@ -62,6 +62,12 @@ static rf_status prepare(rf_motion *m, rf_error *err) {
   return st;
 }
 
+static int asks_to_stop(void *context, int64_t done, int64_t total) {
+  rf_explicit *x = context;
+  (void)done, (void)total;
+  return atomic_load(&x->stop);
+}
+
 static void release(void *self) {
   rf_explicit *x = self;
   if (!x) return;
@@ -69,6 +75,7 @@ static void release(void *self) {
   if (x->report != &x->first) atomic_store(&x->report->taken, false);
   rf_free(x->hands_memory);
   rf_free(x->states_memory);
+  rf_free(x->run);
   rf_free(x->last);
   rf_free(x->known);
   rf_free(x->spare);
@@ -83,7 +90,8 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->set = *set;
   x->tool = set->motion->collide->body + tool_of(set);
   x->report = &x->first;
-  x->run = &ALONE;
+  RF_ALLOC(x->run, 1);
+  *x->run = (rf_run){.threads = 1, .progress = asks_to_stop, .progress_context = x};
   x->period_s = set->cycle_s * set->cycles;
   x->stall_s = fmax(STALL_PERIODS * x->period_s, STALL_S);
   x->display.local = set->way == RF_EXPLICIT_stiffness;
@@ -152,8 +160,7 @@ static const rf_touch_kind KIND = {.name = "explicit",
                                    .release = release};
 
 double rf_explicit_lag(const rf_explicit *x) {
-  static const double PERIODS[] = {0.0, 2.0, 1.75};
-  return PERIODS[x->set.way] * x->period_s;
+  return x->set.way == RF_EXPLICIT_direct ? 0.0 : 2.0 * x->period_s;
 }
 
 rf_status rf_explicit_create(const rf_explicit_settings *set, rf_touch **out, rf_error *err) {

@@ -66,8 +66,8 @@ typedef struct rf_explicit {
   rf_explicit_report first;     // in the original, which all copies share
   rf_explicit_report *report;   // that of the first one
   double period_s, stall_s;
-  int32_t fewest;     // states in contact, before a stiffness counts as measured
-  const rf_run *run;  // one thread
+  int32_t fewest;  // states in contact, before a stiffness counts as measured
+  rf_run *run;     // owned; one thread, which `stop` interrupts
   int64_t n_moved;
   size_t state_bytes;  // with the displacements
   // the simulation
@@ -94,7 +94,7 @@ typedef struct rf_explicit {
 // period.  A copy moves the same motion, and must be freed before the body and before another copy.
 RF_MUST_CHECK rf_status rf_explicit_create(const rf_explicit_settings *set, rf_touch **out,
                                            rf_error *err);
-// Mean lag of a force by its states: 2 S in "delay", 7/4 S in "stiffness", else zero.
+// Mean lag of a force by its states, while the tool moves: 2 S, or zero if direct.
 double rf_explicit_lag(const rf_explicit *x);
 
 // Moves the tool to the newest hand, with the steps of a period; false: it is there already, or the

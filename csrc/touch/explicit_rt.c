@@ -49,12 +49,13 @@ static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_ha
   const bool known = x->secant.states > x->fewest;
   s->most_n_per_m = known ? rf_explicit_secant_most_rt(&x->secant) : 0.0;
   memset(s->law.stiffness, 0, sizeof s->law.stiffness);
-  if (x->set.way == RF_EXPLICIT_stiffness && x->secant.states > BEGINS)
-    memcpy(s->law.stiffness, x->secant.used, sizeof s->law.stiffness);
+  const bool shown = x->set.way == RF_EXPLICIT_stiffness && x->secant.states > BEGINS;
+  if (shown) memcpy(s->law.stiffness, x->secant.used, sizeof s->law.stiffness);
+  s->sticks = shown && rf_explicit_secant_sticks_rt(&x->secant);
 }
 
-// Makes a period that ends with the tool at the hand.
-static void simulate(rf_explicit *x, const rf_explicit_hand *hand) {
+// Makes a period that ends with the tool at the hand; false: it was stopped.
+static bool simulate(rf_explicit *x, const rf_explicit_hand *hand) {
   rf_motion *m = x->set.motion;
   rf_explicit_state *s = x->last;
   // a tool that jumps has no velocity: nodes inside of it leave it slowly
@@ -66,6 +67,10 @@ static void simulate(rf_explicit *x, const rf_explicit_hand *hand) {
   m->system->run = x->run;
   const rf_status st = rf_motion_step_within_rt(m, NULL, x->set.steps);
   m->system->run = NULL;
+  if (st == RF_ERR_INTERRUPTED) {
+    s->jumps = -1;  // the place of the tool is not known
+    return false;
+  }
   x->reached = *hand;
   ++s->number;
   s->jumps = hand->jumps;
@@ -76,6 +81,7 @@ static void simulate(rf_explicit *x, const rf_explicit_hand *hand) {
     atomic_store(&x->report->missed, sqrt(secant->missed_n2 / secant->changed_n2));
   atomic_fetch_add(&x->report->periods, 1);
   if (s->failed) atomic_store(&x->report->failed, true);
+  return true;
 }
 
 bool rf_explicit_serve_rt(rf_explicit *x) {
@@ -84,7 +90,7 @@ bool rf_explicit_serve_rt(rf_explicit *x) {
   if (x->last->failed) return false;
   const uint64_t found = rf_broadcast_read_rt(&x->hands, &hand, &bytes);
   if (found == 0 || found == RF_BROADCAST_LOST || hand.number == x->reached.number) return false;
-  simulate(x, &hand);
+  if (!simulate(x, &hand)) return false;
   rf_broadcast_write_rt(&x->states, x->last, x->state_bytes);
   return true;
 }
@@ -122,7 +128,7 @@ rf_status rf_explicit_feel_rt(void *self, const rf_pose *hand, double dt_s, rf_t
   if (x->set.way == RF_EXPLICIT_direct) {
     // the tool has made the way of missed cycles in the time of one
     if (dt_s > LATE * x->period_s) atomic_fetch_add(&x->report->late, 1);
-    simulate(x, &x->hand);
+    (void)simulate(x, &x->hand);  // nothing stops it
     if (s->failed) return RF_ERR_DIVERGED;
     memcpy(out->force_n, s->law.force_n, sizeof out->force_n);
     memcpy(out->torque_nm, s->law.torque_nm, sizeof out->torque_nm);

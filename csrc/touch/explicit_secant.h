@@ -59,6 +59,10 @@ typedef struct rf_explicit_touch {
 void rf_explicit_secant_take_rt(rf_explicit_secant *s, const rf_explicit_touch *now);
 // Forgets all but the statistics: the tool jumps.
 void rf_explicit_secant_forget_rt(rf_explicit_secant *s);
+// Returns true if all of the stiffness is used.
+static inline bool rf_explicit_secant_sticks_rt(const rf_explicit_secant *s) {
+  return s->held >= s->sticks_after;
+}
 // Returns the largest eigenvalue of the stiffness.
 double rf_explicit_secant_most_rt(const rf_explicit_secant *s);
 

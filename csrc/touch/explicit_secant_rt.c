@@ -84,7 +84,7 @@ static void estimate(rf_explicit_secant *s, double most_n_per_m) {
 
 // Shows all of the stiffness, or its part along the normal.
 static void show(rf_explicit_secant *s, const double normal_n[3]) {
-  if (s->held >= s->sticks_after) {
+  if (rf_explicit_secant_sticks_rt(s)) {
     memcpy(s->used, s->stiffness, sizeof s->used);
     return;
   }

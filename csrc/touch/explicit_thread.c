@@ -72,4 +72,5 @@ void rf_explicit_stop(void *self) {
   rf_free(x->thread);
   x->thread = NULL;
   x->due_s = 0.0;
+  atomic_store(&x->stop, false);
 }

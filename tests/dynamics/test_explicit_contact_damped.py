@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -310,3 +313,47 @@ def test_an_edge_rests_in_an_acute_groove():
         touched += all(one.nodes.size for one in sim.contacts)
     assert touched > 5
     assert sim.report.unsolved == 0
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_signals_do_not_change_steps(raises):
+    """A joint solve is given up and made anew: the state is that of steps without signals."""
+    sims, came, touched = [], [], 0
+    for _ in range(2):
+        tool = rf.RigidProxy(FLOOR, friction=0.5)
+        tool.move([0.0, 0.0, 1e-3], velocity=[0.1, 0.0, 0.0])
+        solid = block((8, 8, 1), (0.2, 0.2, 0.03))
+        sims.append(
+            rf.CentralDifferences(solid, 1e-3, (5.0, 1e-3), contact=tool, implicit_damping=True)
+        )
+    done = threading.Event()
+
+    def send():
+        while not done.wait(0.07):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def handle(number, frame):
+        came.append(number)
+        if raises and len(came) < 3:
+            raise KeyboardInterrupt
+
+    weight = 10.0 * solid.gravity()
+    before = signal.signal(signal.SIGINT, handle)
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        while len(came) < 4:
+            left = sims[0].report.steps
+            try:
+                sims[0].step(weight, n=20)
+            except KeyboardInterrupt:
+                assert sims[0].report.steps - left <= 20
+            touched = max(touched, sims[0].contact.nodes.size)
+    finally:
+        done.set()
+        sender.join()
+        signal.signal(signal.SIGINT, before)
+    sims[1].step(weight, n=sims[0].report.steps)
+    for name in ("q", "qdot", "time"):
+        assert np.array_equal(getattr(sims[0].state, name), getattr(sims[1].state, name))
+    assert touched > 10

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from graded import graded_box
+from graded import plain_matrix, torn_solid, voxel_mesh
 from shapes import box_hexes, box_tets
 
 SIZE = (0.8, 0.2, 0.16)
@@ -46,6 +46,70 @@ def cut_bar():
     mesh = rf.voxelize(surface, resolution=8)
     along = mesh.nodes @ turn([0.1, 0.2, 0.3])[:, 0]
     return rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), along < 0.15)
+
+
+def graded_bar(shape=(24, 6, 6), h=0.03):
+    """Return a solid of cubes of two sizes."""
+    mesh = voxel_mesh(np.ones(shape, bool), h).graded()
+    return rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), mesh.nodes[:, 0] < 1e-9)
+
+
+def graded_cut_bar():
+    nodes, elements = box_hexes(2, 2, 2, (0.4, 0.31, 0.27))
+    surface = rf.Mesh(nodes @ turn([0.1, 0.2, 0.3]).T, elements).surface()
+    mesh = rf.voxelize(surface, resolution=12, graded=rf.Grading())
+    along = mesh.nodes @ turn([0.1, 0.2, 0.3])[:, 0]
+    fixed = np.setdiff1d(np.flatnonzero(along < 0.1), mesh.constraints.slaves)
+    return rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed)
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_small_loads_on_graded_solids_give_the_linear_solution(rng, cut):
+    """Loads on constrained nodes, too, against a dense T; blocks cut between the sizes of cells."""
+    solid = graded_cut_bar() if cut else graded_bar((12, 6, 6))
+    mesh, T = solid.mesh, plain_matrix(solid.mesh)
+    if cut:  # the torn mesh would not know the surface
+        assert mesh.fractions.min() < 0.5
+        rows = (3 * mesh.constraints.independent[:, None] + np.arange(3)).ravel()
+        stiffness = solid.stiffness().to_dense()[np.ix_(rows, rows)]
+    else:
+        stiffness = T.T @ (torn_solid(mesh, solid.material).stiffness().to_scipy() @ T)
+    free = np.flatnonzero(~np.isin(mesh.constraints.independent, solid.fixed).repeat(3))
+    force = 1e-7 * rng.normal(size=(mesh.n_nodes, 3))
+    x = np.linalg.solve(stiffness[np.ix_(free, free)], (T.T @ force.ravel())[free])
+    expected = (T[:, free] @ x).reshape(-1, 3)
+    for blocks in (3, uneven_blocks(mesh)):
+        body = rf.CompositeBody(solid, blocks)
+        done = body.solve(force)
+        assert not np.isin(body.nodes, mesh.constraints.slaves).any()
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(done.u, expected, rtol=0, atol=2e-6 * scale)
+        np.testing.assert_allclose(done.energy, 0.5 * x @ stiffness[np.ix_(free, free)] @ x, 1e-5)
+
+
+def uneven_blocks(mesh):
+    """Return two blocks whose border is at a third of the length, between cells of all sizes."""
+    middle = mesh.nodes[mesh.elements, 0].mean(axis=1)
+    return (middle > np.quantile(middle, 0.37)).astype(int)
+
+
+def test_graded_bars_bend_as_uniform_ones():
+    """By large rotations, up to the error of the mesh, which is that of linear statics."""
+    graded = graded_bar()
+    mesh = voxel_mesh(np.ones((24, 6, 6), bool), 0.03)
+    solid = rf.Solid(mesh, graded.material, mesh.nodes[:, 0] < 1e-9)
+    ends, linearly = [], []
+    for one in (solid, graded):
+        x = one.mesh.nodes
+        end = x[:, 0] > 0.72 - 1e-9
+        force = np.zeros_like(x)
+        force[end, 2] = -20.0 / end.sum()
+        ends.append(rf.CompositeBody(one, 6).solve(force).u[end].mean(axis=0))
+        linearly.append(linear(one, force)[end, 2].mean())
+    assert np.linalg.norm(ends[0]) > 0.2
+    off = linearly[1] / linearly[0] - 1.0
+    assert abs(off) < 0.02
+    np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=2.0 * abs(off) * 0.3)
 
 
 @pytest.mark.parametrize("kind", ["hexes", "tets", "cut cells"])
@@ -123,9 +187,10 @@ def test_threads_do_not_disturb_each_other():
             np.testing.assert_array_equal(u, expected)
 
 
-def test_rotations_of_the_whole_are_exact():
+@pytest.mark.parametrize("graded", [False, True])
+def test_rotations_of_the_whole_are_exact(graded):
     """A motion of all outer nodes by 2 rad takes no energy, and no force afterwards."""
-    solid = bar()
+    solid = graded_bar() if graded else bar()
     x = solid.mesh.nodes
     body = rf.CompositeBody(solid, 4)
     v = x[body.nodes] @ turn([1.1, -0.9, 1.4]).T + [0.1, 0.3, -0.2] - x[body.nodes]
@@ -321,14 +386,11 @@ def test_refusals_name_block_and_node():
     mesh = rf.Mesh(np.vstack([one[0], two[0] + [9, 0, 0]]), np.vstack([one[1], two[1] + 12]))
     apart = rf.Solid(mesh, solid.material, mesh.nodes[:, 1] < 1e-9)
     refused(rf.InputError, "block 0 shares no node with another", apart, [0, 0, 1, 1])
-    graded = rf.Mesh(*box_hexes(5, 5, 5)).graded()
-    coarse = rf.Solid(graded, solid.material, graded.nodes[:, 0] < 1e-9)
-    refused(rf.MeshError, "constrained nodes, which composite bodies", coarse, 2)
-    uneven = graded_box((6, 5, 5))
-    uneven = rf.Solid(uneven, solid.material, uneven.nodes[:, 0] < 1e-9)
-    n = uneven.mesh.n_elements
-    refused(rf.MeshError, "constrained nodes, which composite bodies", uneven, 4)
-    refused(rf.MeshError, "constrained nodes, which .*", uneven, 4 * np.arange(n) // n)
+    uneven = graded_bar()
+    slave = uneven.mesh.constraints.slaves[0]
+    refused(
+        rf.InputError, f"holdable has node {slave}, which is .*: hold these", uneven, 2, [slave]
+    )
 
     body = rf.CompositeBody(solid, 2)
     with pytest.raises(rf.InputError, match="not among the 8 outer nodes .* holdable"):

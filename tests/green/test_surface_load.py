@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from graded import graded_box, plain_matrix, torn_solid
 from shapes import box_hexes
 
 SIZE = (0.1, 0.08, 0.06)
@@ -115,13 +116,55 @@ def test_wrong_nodes_are_refused(block, green):
             rf.surface_load(block, weight, nodes, released)
     with pytest.raises(rf.SingularMatrixError, match="nodes, with .* do not hold the rest"):
         rf.surface_load(block, weight, green.nodes[:1], held)
-    graded = rf.voxelize(
-        rf.Mesh(*box_hexes(2, 2, 2, SIZE)).surface(), 16, cut=False, graded=rf.Grading(layers=1)
-    )
-    solid = rf.Solid(graded, rf.StVK(1e5, 0.3, 1000.0), fixed=graded.nodes[:, 2] < 1e-9)
-    assert graded.constraints is not None
-    with pytest.raises(rf.MeshError, match="constrained nodes, .* voxelize without graded"):
-        rf.surface_load(solid, solid.gravity(), graded.boundary_nodes)
+
+
+def test_the_surface_of_a_graded_solid_moves_as_under_the_whole_load(rng):
+    """Also with loads on constrained nodes, against a dense T."""
+    mesh = graded_box((6, 5, 5))
+    law, fixed = rf.StVK(1e5, 0.3, 1000.0), np.flatnonzero(mesh.nodes[:, 0] < 1e-9)
+    solid, T = rf.Solid(mesh, law, fixed), plain_matrix(mesh)
+    force = rng.normal(size=(mesh.n_nodes, 3))
+    assert force[mesh.constraints.slaves].all()
+    stiffness = T.T @ torn_solid(mesh, law).stiffness().to_dense() @ T
+    free = np.flatnonzero(~np.isin(mesh.constraints.independent, fixed).repeat(3))
+    x = np.linalg.solve(stiffness[np.ix_(free, free)], (T.T @ force.ravel())[free])
+    expected = (T[:, free] @ x).reshape(-1, 3)
+    green = rf.GreensFunctions(solid)
+    every = rf.GreensFunctions(solid, np.setdiff1d(np.arange(mesh.n_nodes), fixed))
+    for one in (green, every):
+        load = rf.surface_load(solid, force, one.nodes)
+        found = one.displacement(load)
+        np.testing.assert_allclose(found, expected[one.nodes], atol=1e-11 * np.abs(expected).max())
+    # on all nodes, constrained ones too, it is the load at the masters
+    folded = np.zeros_like(force)
+    folded[mesh.constraints.independent] = (T.T @ force.ravel()).reshape(-1, 3)
+    np.testing.assert_allclose(load, folded[every.nodes], atol=1e-12)
+
+
+def test_nodes_follow_only_nodes_that_take_loads():
+    mesh = graded_box((6, 5, 5))
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), mesh.nodes[:, 0] < 1e-9)
+    ties = mesh.constraints
+    slave, masters = int(ties.slaves[0]), ties.masters[: ties.ptr[1]]
+    nodes = np.union1d(np.setdiff1d(mesh.boundary_nodes, solid.fixed), [slave, *masters])
+    nodes = np.setdiff1d(nodes, solid.fixed)
+    load = rf.surface_load(solid, solid.gravity(), nodes)
+    assert not load[np.searchsorted(nodes, slave)].any()
+    lost = masters[~np.isin(masters, [*solid.fixed])][-1]
+    with pytest.raises(rf.InputError, match=f"nodes has .* follow node {lost} .*: add this one"):
+        rf.surface_load(solid, solid.gravity(), np.setdiff1d(nodes, [lost]))
+
+
+@pytest.mark.parametrize("released", [False, True])
+def test_weight_of_a_graded_solid_has_its_sum_and_torque(released):
+    mesh = graded_box((6, 5, 5))
+    inner = np.setdiff1d(mesh.constraints.independent, mesh.boundary_nodes)
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=inner[[0, 5, 13]] if released else None)
+    weight = solid.gravity()
+    load = rf.surface_load(solid, weight, mesh.boundary_nodes, solid.fixed)
+    np.testing.assert_allclose(load.sum(axis=0), weight.sum(axis=0), atol=1e-9)
+    expected = torque(mesh.nodes, weight)
+    np.testing.assert_allclose(torque(mesh.nodes[mesh.boundary_nodes], load), expected, atol=1e-9)
 
 
 def test_loads_have_the_order_of_the_nodes(block, green):

@@ -122,6 +122,7 @@ CALLS = {
     "Basis": (lambda w: rf.Basis, lambda w: dict(vectors=w.basis.vectors, singular_values=[1, 1, 1.0], spectrum=[1.0, 1, 1], provenance={})),
     "BoxField": (lambda w: rf.BoxField, lambda w: dict(low=[0, 0, 0], high=[1, 1, 1])),
     "Constraints.fill": (lambda w: w.graded.constraints.fill, lambda w: dict(u=np.zeros((w.graded.n_nodes, 3)))),
+    "Constraints.fold": (lambda w: w.graded.constraints.fold, lambda w: dict(force=np.zeros((w.graded.n_nodes, 3)))),
     "CSC": (lambda w: rf.CSC, lambda w: dict(data=[1.0], indices=[0], indptr=[0, 1], shape=(1, 1))),
     "CapsuleField": (lambda w: rf.CapsuleField, lambda w: dict(start=[0, 0, 0], end=[1, 0, 0], radius=0.1)),
     "ExponentialEuler": (lambda w: rf.ExponentialEuler, lambda w: dict(system=w.projected, dt=1e-3, damping=(0.0, 0.0), accuracy=1e-10, krylov=50, gravity=w.position)),

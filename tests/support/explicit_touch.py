@@ -74,19 +74,20 @@ class PlainDisplay:
 
     def __init__(self, local, period):
         self.local, self.period = local, period
-        zero = np.zeros(3), np.zeros(3), np.zeros((3, 3))
+        zero = np.zeros(3), np.zeros(3), np.zeros((3, 3)), False
         self.before, self.now, self.begun = zero, zero, 0.0
         self.waiting = self.newest = None
 
-    def take(self, time, place, force, stiffness):
+    def take(self, time, place, force, stiffness, sticks):
         """Take a state: the time and place of its hand."""
-        self.newest = time, (place, force, stiffness if self.local else np.zeros((3, 3)))
+        law = (stiffness, sticks) if self.local else (np.zeros((3, 3)), False)
+        self.newest = time, (place, force, *law)
 
     def advance(self, time, place):
         if self.waiting and time > self.waiting[0] + self.period - 0.5 * CYCLE:
             part = self.part(time)
             mixed = (1 - part) * self.before[2] + part * self.now[2]
-            self.before = place, self.shown(time, place), mixed
+            self.before = place, self.shown(time, place), mixed, False
             self.now, self.begun, self.waiting = self.waiting[1], time, None
 
     def show(self, time, place):
@@ -104,11 +105,11 @@ class PlainDisplay:
         return towards + change * (most / size) if self.local and size > most else force
 
     def part(self, time):
-        comes_in = self.period * (0.5 if self.local else 1.0)
+        comes_in = self.period * (0.5 if self.now[3] else 1.0)
         return min((time - self.begun) / comes_in, 1.0)
 
     def law(self, time, x):
-        a, b = (force - k @ (x - place) for place, force, k in (self.before, self.now))
+        a, b = (force - k @ (x - place) for place, force, k, _ in (self.before, self.now))
         part = self.part(time)
         return (1 - part) * a + part * b
 

@@ -123,15 +123,16 @@ def test_shown_forces_against_plain_python(kernels, local, delays):
     found, torque = np.full((60, 3), np.nan), np.full((60, 3), np.nan)
     state = np.full(60, -1, np.int32)
     state[arrivals] = np.arange(7)
+    sticks = np.array([0, 1, 1, 0, 1, 0, 0], np.int32)
     kernels.display_rows(
         int(local), ctypes.c_double(CYCLE), ctypes.c_double(PERIOD), 60,
-        *map(pointer, (hand, state, hand_s, hand_m, force, stiffness, found, torque)),
+        *map(pointer, (hand, state, hand_s, hand_m, force, stiffness, sticks, found, torque)),
     )  # fmt: skip
     plain, expected = PlainDisplay(local, PERIOD), []
     for k, x in enumerate(hand):
         if state[k] >= 0:
             j = state[k]
-            plain.take(hand_s[j], hand_m[j], force[j], stiffness[j])
+            plain.take(hand_s[j], hand_m[j], force[j], stiffness[j], sticks[j])
         expected.append(plain.show((k + 1) * CYCLE, x))
     assert np.abs(found - expected).max() < 1e-12
     assert not found[:5].any()

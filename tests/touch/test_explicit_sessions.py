@@ -119,8 +119,9 @@ def test_a_slower_simulation_against_plain_python(kind):
             nodes = contact.nodes
             local = secant.take(len(nodes) > 0, x, contact.force, contact.normal_force, same)
             sticks += secant.held >= 10
-            local = local if secant.states > 3 else 0.0 * local
-            waiting = [((k + 1) * CYCLE, x, contact.force, local)]
+            known = secant.states > 3
+            held = known and secant.held >= 10
+            waiting = [((k + 1) * CYCLE, x, contact.force, known * local, held)]
     assert 0 < sticks < len(places) // 5 - 5
     assert np.abs(records["force"] - force).max() < 1e-9
     assert np.array_equal(records["object_position"], proxy)
@@ -128,7 +129,7 @@ def test_a_slower_simulation_against_plain_python(kind):
     for name in ("q", "qdot"):
         assert np.allclose(getattr(sim.state, name), getattr(other.state, name), atol=1e-9)
     assert report.stiffness > 20.0
-    delay = {"delay": 2.0, "stiffness": 1.75}[kind] * PERIOD
+    delay = 2.0 * PERIOD
     assert report.delay == pytest.approx(delay)
     part = min(np.sqrt(secant.missed / secant.changed), 1.0) if kind == "stiffness" else 1.0
     asked = part * delay + (0.5 * CYCLE if kind == "stiffness" else 0.0)
@@ -185,11 +186,11 @@ def test_the_damping_that_a_report_asks_for_is_enough():
     assert local.damping < 0.7 * report.damping
 
 
-@pytest.mark.parametrize(("friction", "most"), [(0.0, 5.0), (0.5, 2.5)])
+@pytest.mark.parametrize(("friction", "most"), [(0.0, 3.5), (0.5, 1.1)])
 def test_rubbing_makes_no_jumps(friction, most):
     """A ball that rubs over a coarse block: nodes come and go, forces turn.
 
-    In half the time of "delay"; without friction nodes snap back, which no stiffness foresees.
+    Without friction nodes snap back, which no stiffness foresees.
     The force of "stiffness" is nearer to the direct one.
     """
     k = np.arange(1900)
@@ -211,8 +212,8 @@ def test_rubbing_makes_no_jumps(friction, most):
         largest.append(np.linalg.norm(np.diff(force, axis=0), axis=1).max())
         off.append(np.sqrt(np.mean((force - direct) ** 2)))
     delay, local = np.reshape(largest[1:], (2, 2))
-    assert off[3] < 0.9 * off[1]
-    assert off[4] < 0.9 * off[2]
+    assert off[3] < 0.95 * off[1]
+    assert off[4] < 0.95 * off[2]
     assert stiffness > 100.0
     assert (delay > 0.01).all()
     assert (local < most * delay).all()
@@ -380,11 +381,14 @@ def test_chatter_is_measured_and_short_contact_is_not_known():
         assert ("stiffness felt          not known" in str(report)) != known
 
 
-def test_a_simulation_that_stalls_lets_the_force_fade():
-    """Periods of 5 ms whose steps take far longer: there is no answer for 25 ms."""
+def stalled(steps):
+    """Return a simulation of a session, and its report, that held still and was closed.
+
+    Its periods of 5 ms have so many steps that no answer comes.
+    """
     tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], 0.015))
-    sim = rf.CentralDifferences(block(cells=(1, 1, 1)), 5e-8, contact=tool)
-    touch = _core.ExplicitTouch(sim._core, tool._core, "delay", CYCLE, 5, 100_000)
+    sim = rf.CentralDifferences(block(cells=(1, 1, 1)), 5e-3 / steps, contact=tool)
+    touch = _core.ExplicitTouch(sim._core, tool._core, "delay", CYCLE, 5, steps)
     hold = rf.ReplayDevice([0.0, 1e5], above([0, 0, -1e-3], [0, 0, -1e-3]))
     settings = HapticSettings(priority=0, lock_memory=False).core(hold)
     core = _core.Session(hold._core, touch, settings)
@@ -392,10 +396,26 @@ def test_a_simulation_that_stalls_lets_the_force_fade():
     wait_for(lambda: core.status()["unanswered"] > 100)
     assert core.status()["phase"] == "running"
     core.close()
-    report = touch.report()
+    return sim, touch.report()
+
+
+def test_a_simulation_that_stalls_lets_the_force_fade():
+    """There is no answer for 25 ms."""
+    _, report = stalled(100_000)
     assert report["stalls"] >= 1
     assert report["late"] >= 1
     assert report["failure"] == ""
+
+
+def test_a_session_that_stops_waits_for_no_period():
+    """The state is that of the last step."""
+    sim, report = stalled(500_000_000)
+    assert report["periods"] == 0
+    assert report["failure"] == ""
+    stopped = sim.state.time
+    assert stopped < 5e-3
+    sim.step()
+    assert sim.state.time == pytest.approx(stopped + sim.dt)
 
 
 def test_a_hand_that_jumps_gives_the_body_no_speed():

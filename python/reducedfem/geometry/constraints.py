@@ -115,6 +115,26 @@ class Constraints:
         """
         return _core.constraints_fill(self._core, array_like(u, "u"))
 
+    def fold(self, force: ArrayLike) -> NDArray[np.float64]:
+        """Return T^T f over all nodes: forces at constrained nodes act on their masters.
+
+        Parameters
+        ----------
+        force
+            Field at the nodes, (n, 3).
+
+        Returns
+        -------
+        (n, 3) float64 array
+            Zero at constrained nodes.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `force` has a wrong shape or a value that is not finite.
+        """
+        return _core.constraints_fold(self._core, array_like(force, "force"))
+
     def __len__(self) -> int:
         return len(self.slaves)
 

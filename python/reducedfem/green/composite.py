@@ -13,7 +13,7 @@ from reducedfem import _core
 from reducedfem.base.check import as_array, count, field, finite_result, number
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError, MeshError, PlausibilityWarning
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.green.arguments import distinct, held_directions
 from reducedfem.green.results import CompositeSolution
@@ -47,7 +47,7 @@ class CompositeBody:
         the largest of the slab, belong to the block next to them.
     holdable
         Nodes that `solve` may hold besides those that blocks share: a mask over the mesh or
-        distinct node indices. None: no nodes.
+        distinct node indices, none of them constrained. None: no nodes.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -57,8 +57,7 @@ class CompositeBody:
         An argument has a wrong type, shape or value; a block is empty, in several pieces, shares no
         node with another, or has outer nodes on one line only; there is a single block.
     MeshError
-        The solid has no fixed nodes, or a part of it can move rigidly; or its mesh has constrained
-        nodes.
+        The solid has no fixed nodes, or a part of it can move rigidly.
     SingularMatrixError
         The stiffness of a block is not positive definite.
     """
@@ -73,11 +72,6 @@ class CompositeBody:
         progress: Progress = None,
     ) -> None:
         mesh = require_solid(solid).mesh
-        if mesh.constraints is not None:
-            raise MeshError(
-                "the mesh has constrained nodes, which composite bodies do not know: take the mesh "
-                "of equal cubes, before grading"
-            )
         self._solid = solid
         self._blocks = _labels(mesh, blocks)
         self._blocks.flags.writeable = False
@@ -178,7 +172,8 @@ class CompositeBody:
                 )
             return at
 
-        n = self._solid.mesh.n_nodes
+        n, ties = self._solid.mesh.n_nodes, self._solid.mesh.constraints
+        load = None if force is None else field(force, "force", n)
         order, rows, axes, targets = held_directions(place, held)
         at = np.array(order, dtype=np.int32)
         mask, target = np.zeros((len(nodes), 3), np.uint8), np.zeros((len(nodes), 3))
@@ -187,7 +182,7 @@ class CompositeBody:
         if not bound > 0.0:
             raise InputError(f"tol must be positive, got {bound:g}")
         u, frames, forces, energy, iterations, stable, residual, angle, strain = self._core.solve(
-            None if force is None else field(force, "force", n),
+            load if load is None or ties is None else ties.fold(load),
             mask,
             target,
             None if u0 is None else field(u0, "u0", n),
@@ -196,6 +191,7 @@ class CompositeBody:
             threads(),
         )
         finite_result(u, "displacement", "force or held")
+        u = u if ties is None else ties.fill(u)
         warn_of_instability(stable, 3)
         self._warn_of_range(angle, strain)
         return CompositeSolution(u, frames, forces[at], energy, iterations, residual, stable)

@@ -9,7 +9,8 @@ from reducedfem import _core
 from reducedfem.base.check import field, finite_result
 from reducedfem.base.run import threads
 from reducedfem.base.sparse import CSC
-from reducedfem.errors import InputError, MeshError, SingularMatrixError
+from reducedfem.errors import InputError, SingularMatrixError
+from reducedfem.geometry.constraints import Constraints
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.green.arguments import distinct
 from reducedfem.green.released_load import SurfaceLoad
@@ -33,7 +34,8 @@ def surface_load(
     surface only: with the other nodes i eliminated, f_s - K_si K_ii^-1 f_i at rest. If all fixed
     nodes are released, or there are none, it has the same sum and torque as `force`; others carry
     a part of it, also of loads beside them. Free solids, which `GreensFunctions.displacement`
-    balances by inertia, move as under `force` up to a rigid motion. See "Weight" in
+    balances by inertia, move as under `force` up to a rigid motion. Loads of constrained nodes act
+    on their masters, T^T f (`Mesh.constraints`). See "Weight" in
     ``docs/howto/greens_functions.md``.
 
     Parameters
@@ -43,7 +45,8 @@ def surface_load(
     force
         Load [N], (n, 3) or (3n,), such as ``solid.gravity()``.
     nodes
-        The nodes: ``green.nodes``, a mask over the mesh or distinct indices, none of them fixed.
+        The nodes: ``green.nodes``, a mask over the mesh or distinct indices, none of them fixed;
+        constrained ones, which take no load, with all nodes that they follow.
     released
         Fixed nodes that will be released: their load goes to `nodes`, too. None: no nodes.
 
@@ -56,19 +59,12 @@ def surface_load(
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type, shape or value; `nodes` is empty, or one of them is fixed; a
-        node of `released` is not.
-    MeshError
-        The mesh has constrained nodes.
+        An argument has a wrong type, shape or value; `nodes` is empty, one of them is fixed, or
+        follows a node that is neither fixed nor among them; a node of `released` is not fixed.
     SingularMatrixError
         Nodes and fixed nodes do not hold a part of the solid.
     """
     mesh = require_solid(solid).mesh
-    if mesh.constraints is not None:
-        raise MeshError(
-            "the mesh has constrained nodes, whose loads belong to others, and surface_load does "
-            "not move them there: take a mesh without, such as one of voxelize without graded"
-        )
     n = mesh.n_nodes
     load = field(force, "force", n)
     surface = distinct(nodes, "nodes", n, ordered=True)
@@ -85,10 +81,15 @@ def surface_load(
     inner[solid.fixed] = False
     inner[freed] = True
     inner[surface] = False
+    held = ~inner
+    if mesh.constraints is not None:
+        _refuse_followers(mesh.constraints, surface, inner)
+        load = mesh.constraints.fold(load)
+        inner[mesh.constraints.slaves] = held[mesh.constraints.slaves] = False
     moved = np.zeros((n, 3))
     if not (inner.any() and load[inner].any()):
         return SurfaceLoad.of(load[surface], freed)
-    _require_held(mesh, ~inner)
+    _require_held(mesh, held)
     stiffness = solid.stiffness()
     part = _part(stiffness, np.repeat(inner, 3))
     right = load[inner].reshape(1, -1)
@@ -100,6 +101,20 @@ def surface_load(
     carried = (stiffness @ moved.ravel()).reshape(-1, 3)
     made = finite_result(load[surface] - carried[surface], "load", "force")
     return SurfaceLoad.of(made, freed)
+
+
+def _refuse_followers(
+    ties: Constraints, nodes: NDArray[np.int64], inner: NDArray[np.bool_]
+) -> None:
+    """Refuse nodes that follow an inner one: loads on the others cannot move them."""
+    followed = np.repeat(ties.slaves, np.diff(ties.ptr))
+    wrong = np.flatnonzero(np.isin(followed, nodes) & inner[ties.masters])
+    if len(wrong):
+        k = wrong[0]
+        raise InputError(
+            f"nodes has {followed[k]}, which is constrained to follow node {ties.masters[k]} "
+            "(mesh.constraints): add this one, or leave the other out"
+        )
 
 
 def _require_held(mesh: Mesh, held: NDArray[np.bool_]) -> None:
