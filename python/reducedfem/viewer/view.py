@@ -242,6 +242,7 @@ def _write(shown: Shown, path: str | os.PathLike[str]) -> None:
     if file.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"path must end in .html, got {str(file)!r}")
     scene = {**shown.saved().described(), "controls": False, "pulls": False, "tool": None}
+    scene["poses"] = False
     text = page.single(scene["title"], messages.encode(scene))
     with replacing(file) as temporary:
         temporary.write_text(text, "utf-8")
