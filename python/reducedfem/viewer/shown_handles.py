@@ -90,7 +90,8 @@ class ShownHandles(Shown):
             numbers = [("turned from each other", degrees, "°"), ("order 1", "wrong by tenths", "")]
         if turn <= MOST_TURN:
             _, wrench, _, radius = control._core.forces(c, True, True)
-            for k, one in enumerate(wrench if radius >= LEAST_RADIUS else ()):
+            good = wrench if radius >= LEAST_RADIUS else np.zeros((0, 6))
+            for k, one in enumerate(good):
                 numbers.append((f"force on handle {k}", float(np.linalg.norm(one[:3])), "N"))
                 numbers.append((f"torque on handle {k}", float(np.linalg.norm(one[3:])), "N m"))
         body = {"moved": moved, "normals": normals}
