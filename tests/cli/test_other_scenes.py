@@ -73,7 +73,7 @@ def test_views_refuse_records_of_another_scene_before_it_is_built(capsys, tmp_pa
 
 @pytest.mark.usefixtures("_unbuilt")
 def test_records_that_name_their_scene(capsys, tmp_path):
-    """Scenes whose records have the same sizes are told apart before one is built."""
+    """Scenes whose records have the same sizes are distinguished before one is built."""
     file = recorded(tmp_path / "s.npy", 0, 24, scene="soft")
     assert rf.HapticRecords.load(file)[10:].scene == "soft"
     assert np.load(file)["touching"][0] == 3
