@@ -143,9 +143,15 @@ typedef struct rf_control_state {
 // Computes the state of c (12 n_handles): everything but the sum over the fields.
 rf_control_end rf_control_state_rt(const rf_control *control, rf_control_frame_kind kind,
                                    const double *c, rf_control_state *state);
-// Returns the largest rotation of a group in the frame, rad, and that of two groups relative to
-// each other in `apart`; those of small parameters count as zero.
-double rf_control_turn_rt(const rf_control *control, const rf_control_state *state, double *apart);
+
+// Rotations of groups, rad; zero if all are small.
+typedef struct rf_control_turns {
+  double most;      // in the frame
+  double apart;     // of two groups relative to each other
+  int32_t pair[2];  // these, ascending; the fixed nodes are the group behind the handles
+} rf_control_turns;
+
+rf_control_turns rf_control_turns_rt(const rf_control *control, const rf_control_state *state);
 // Computes theta~^n / n!, the term of a rotation by the vector theta (3, 3).
 void rf_control_turn_term_rt(int n, const double theta[3], double term[9]);
 // Computes the displacements of the surface (n_surface, 3), m.

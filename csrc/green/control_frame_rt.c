@@ -200,34 +200,44 @@ rf_control_end rf_control_state_rt(const rf_control *control, rf_control_frame_k
   return state->radius >= 1.0 ? RF_CONTROL_DONE : RF_CONTROL_BEYOND;
 }
 
+// True if no group turns by more than SMALL_TURN.
+static bool is_small(const rf_control *control, const rf_control_state *state) {
+  for (int32_t g = 0; g < control->n_groups; ++g) {
+    const double *const M = state->coefficient + RF_CONTROL_PARAMETERS * g + 3;
+    double square = 0.0;
+    for (int i = 0; i < 9; ++i) square += M[i] * M[i];
+    if (!(square < SMALL_TURN * SMALL_TURN)) return false;
+  }
+  return true;
+}
+
 // The rotation of a group in the frame, the one that fits its moved nodes best.
 static void rotation_of(const rf_control *control, const rf_control_state *state, int32_t g,
                         double q[4]) {
   const double *const M = state->coefficient + RF_CONTROL_PARAMETERS * g + 3;
   const double *const J = control->group[g].moment;
-  double A[9], B[9], R[9], square = 0.0;
+  double A[9], B[9], R[9];
   q[0] = 1.0, q[1] = q[2] = q[3] = 0.0;
-  for (int i = 0; i < 9; ++i) {
-    A[i] = M[i] + (i % 4 ? 0.0 : 1.0);
-    square += M[i] * M[i];
-  }
-  if (square < SMALL_TURN * SMALL_TURN) return;
+  for (int i = 0; i < 9; ++i) A[i] = M[i] + (i % 4 ? 0.0 : 1.0);
   rf_mat3_abt(A, J, B);  // J is symmetric
   if (rf_pose_fit_rt(B, R)) rf_quat_of_matrix(R, q);
 }
 
-double rf_control_turn_rt(const rf_control *control, const rf_control_state *state, double *apart) {
+rf_control_turns rf_control_turns_rt(const rf_control *control, const rf_control_state *state) {
   static const double unit[4] = {1.0};
-  double q[RF_CONTROL_MOST_GROUPS + 1][4], v[3], most = 0.0;
-  *apart = 0.0;
+  double q[RF_CONTROL_MOST_GROUPS + 1][4], v[3];
+  rf_control_turns turns = {0};
+  if (is_small(control, state)) return turns;
   for (int32_t g = 0; g < control->n_groups; ++g) {
     rotation_of(control, state, g, q[g]);
     rf_quat_rotation_between(unit, q[g], v);
-    most = fmax(most, rf_vec3_length(v));
+    turns.most = fmax(turns.most, rf_vec3_length(v));
     for (int32_t h = 0; h < g; ++h) {
       rf_quat_rotation_between(q[h], q[g], v);
-      *apart = fmax(*apart, rf_vec3_length(v));
+      const double apart = rf_vec3_length(v);
+      if (apart <= turns.apart) continue;
+      turns = (rf_control_turns){turns.most, apart, {h, g}};
     }
   }
-  return most;
+  return turns;
 }

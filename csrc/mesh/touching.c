@@ -11,6 +11,7 @@
 
 enum { POLL = 256 };                   // faces between polls for a stop
 static const double OPPOSITE = -0.99;  // cosine of the angle between the normals
+static const double CORNER = 0.9;      // way from the middle to a corner of the points near it
 
 typedef struct search {
   const rf_mesh *mesh;
@@ -18,6 +19,7 @@ typedef struct search {
   rf_face_frame *frame;  // (n_faces)
   rf_bvh tree;           // of the faces
   int32_t face, found;   // the one that is compared, and the first one on which it lies; -1
+  double point[3];       // of the face
 } search;
 
 static const int32_t *nodes_of(const search *s, int32_t f) {
@@ -51,10 +53,24 @@ static int compare(void *context, int32_t at) {
     return 0;
   if (!(rf_vec3_dot(one->normal, two->normal) < OPPOSITE)) return 0;
   places_of(s, other, x);
-  if (!rf_face_holds(s->faces.face_nodes, (const double(*)[3])x, one->middle, near)) return 0;
+  if (!rf_face_holds(s->faces.face_nodes, (const double(*)[3])x, s->point, near)) return 0;
   if (is_tied(s, f, other) || is_tied(s, other, f)) return 0;
   s->found = other;
   return 0;
+}
+
+// Compares the middle of the face, then points near its corners: faces that overlap by less than
+// half have no middle on the other.
+static void find_on(search *s) {
+  double x[RF_MOST_FACE_NODES][3];
+  const int corners = s->faces.face_nodes % 3 ? 4 : 3;
+  const double *const middle = s->frame[s->face].middle;
+  places_of(s, s->face, x);
+  for (int a = -1; a < corners && s->found < 0; ++a) {
+    for (int i = 0; i < 3; ++i)
+      s->point[i] = middle[i] + (a < 0 ? 0.0 : CORNER * (x[a][i] - middle[i]));
+    rf_bvh_overlap(&s->tree, s->point, s->point, compare, s);
+  }
 }
 
 static rf_status make_tree(search *s, const rf_run *run, rf_error *err) {
@@ -95,7 +111,7 @@ rf_status rf_mesh_find_touching(const rf_mesh *mesh, const rf_run *run, int32_t 
     if (f % POLL == 0) RF_TRY(rf_run_poll(run, err));
     s.face = f;
     s.found = -1;
-    rf_bvh_overlap(&s.tree, s.frame[f].middle, s.frame[f].middle, compare, &s);
+    find_on(&s);
     if (s.found < 0) continue;
     (*pairs)[2 * (int64_t)*count] = s.faces.element[f];
     (*pairs)[2 * (int64_t)*count + 1] = s.faces.element[s.found];

@@ -108,9 +108,40 @@ static int state_in(PyObject *self, PyObject *c_obj, int rotation, py_in *c, rf_
   return -1;
 }
 
+// Rotations of the groups with extraction of order 1, else zero.
+static rf_control_turns turns_of(const rf_control *control, int rotation,
+                                 const rf_control_state *s) {
+  return rotation && control->order == 1 ? rf_control_turns_rt(control, s) : (rf_control_turns){0};
+}
+
+static PyObject *turns_out(rf_control_turns turns) {
+  return Py_BuildValue("ddii", turns.most, DEGREES * turns.apart, (int)turns.pair[0],
+                       (int)turns.pair[1]);
+}
+
+// Refuses rotations beyond which forces and energies of order 1 jump: 0, or -1 with an exception.
+static int check_turns(PyObject *self, rf_control_turns turns) {
+  const rf_control *control = py_held(self);
+  char other[32] = "the fixed nodes";
+  if (!(turns.apart > MOST_APART)) return 0;
+  if (turns.pair[1] < control->n_handles)
+    snprintf(other, sizeof other, "handles[%d]", (int)turns.pair[1]);
+  py_fail(py_state_of_object(self), PY_INPUT_ERROR,
+          "c turns handles[%d] by %d degrees relative to %s: forces of order 1 have no meaning "
+          "beyond %d, and jump at 180; turn them less, or use order 2 or 3, or CompositeBody",
+          (int)turns.pair[0], (int)lround(DEGREES * turns.apart), other,
+          (int)lround(DEGREES * MOST_APART));
+  return -1;
+}
+
+#define TURNS_DOC                                                                              \
+  "Rotations with extraction of order 1, else zero: the largest in the frame [rad], and the\n" \
+  "largest of two groups relative to each other [degrees], and the groups."
+
 PyDoc_STRVAR(displacement_doc,
              "displacement($self, c, rotation, /)\n--\n\n"
-             "Displacements of the surface (s, 3), m, for parameters c (12h,).");
+             "Displacements of the surface (s, 3), m, for parameters c (12h,), and "
+             "rotations.\n\n" TURNS_DOC);
 static PyObject *displacement(PyObject *self, PyObject *args) {
   const rf_control *control = py_held(self);
   PyObject *c_obj;
@@ -128,39 +159,34 @@ static PyObject *displacement(PyObject *self, PyObject *args) {
     Py_END_ALLOW_THREADS
   }
   py_in_release(&c);
-  return out;
+  return out ? Py_BuildValue("NN", out, turns_out(turns_of(control, rotation, &s))) : NULL;
 }
 
 PyDoc_STRVAR(
     forces_doc,
     "forces($self, c, rotation, consistent, /)\n--\n\n"
-    "Forces on the parameters (12h,), force and torque of each handle (h, 6), the largest\n"
-    "rotation in the frame, with extraction of order 1 [rad], and the radius.");
+    "Forces on the parameters (12h,), force and torque of each handle (h, 6), rotations, and\n"
+    "the radius.\n\n" TURNS_DOC);
 static PyObject *forces(PyObject *self, PyObject *args) {
   const rf_control *control = py_held(self);
   PyObject *c_obj, *result = NULL;
   int rotation, consistent;
-  double turn = 0.0, apart = 0.0;
   py_in c = {0};
   rf_control_state s;
   if (!PyArg_ParseTuple(args, "Opp:forces", &c_obj, &rotation, &consistent) ||
       state_in(self, c_obj, rotation, &c, &s) < 0)
     return NULL;
-  if (rotation && control->order == 1) turn = rf_control_turn_rt(control, &s, &apart);
-  if (apart > MOST_APART) {
+  const rf_control_turns turns = turns_of(control, rotation, &s);
+  if (check_turns(self, turns) < 0) {
     py_in_release(&c);
-    return py_fail(py_state_of_object(self), PY_INPUT_ERROR,
-                   "c turns handles by %d degrees relative to each other: forces of order 1 have "
-                   "no meaning beyond %d, and jump at 180; turn them less, or use order 2 or 3, or "
-                   "CompositeBody",
-                   (int)lround(DEGREES * apart), (int)lround(DEGREES * MOST_APART));
+    return NULL;
   }
   PyObject *force = py_new_f64(1, (npy_intp[]){RF_CONTROL_PARAMETERS * control->n_handles});
   PyObject *wrench = py_new_f64(2, (npy_intp[]){control->n_handles, 6});
   if (force && wrench) {
     rf_control_forces_rt(control, &s, consistent && rotation && control->order == 1, py_f64(force));
     rf_control_wrench_rt(control, c.data, py_f64(force), py_f64(wrench));
-    result = Py_BuildValue("OOdd", force, wrench, turn, s.radius);
+    result = Py_BuildValue("OONd", force, wrench, turns_out(turns), s.radius);
   }
   Py_XDECREF(force);
   Py_XDECREF(wrench);
@@ -170,7 +196,8 @@ static PyObject *forces(PyObject *self, PyObject *args) {
 
 PyDoc_STRVAR(measures_doc,
              "measures($self, c, rotation, /)\n--\n\n"
-             "Linear energy [J], that of order 1, and the radius in multiples of c, below 1 too.");
+             "Linear energy [J], that of order 1, rotations, and the radius in multiples of c,\n"
+             "below 1 too.\n\n" TURNS_DOC);
 static PyObject *measures(PyObject *self, PyObject *args) {
   const rf_control *control = py_held(self);
   PyObject *c_obj;
@@ -186,7 +213,9 @@ static PyObject *measures(PyObject *self, PyObject *args) {
   py_in_release(&c);
   if (end != RF_CONTROL_DONE && end != RF_CONTROL_BEYOND)
     return refuse(py_state_of_object(self), control, end, &s);
-  return Py_BuildValue("dd", rf_control_energy_rt(control, &s), s.radius);
+  const rf_control_turns turns = turns_of(control, rotation, &s);
+  if (check_turns(self, turns) < 0) return NULL;
+  return Py_BuildValue("dNd", rf_control_energy_rt(control, &s), turns_out(turns), s.radius);
 }
 
 static PyObject *get_matrix(PyObject *self, void *closure) {

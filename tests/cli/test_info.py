@@ -55,6 +55,17 @@ def test_info(capsys, model, surface, tmp_path):
     assert re.search("strain-rate damping +2 different pairs of viscosities", out)
 
 
+def test_info_counts_constrained_nodes(capsys, tmp_path):
+    nodes, elements = box_hexes(8, 8, 8, (0.1, 0.1, 0.1))
+    mesh = rf.Mesh(nodes, elements).graded()
+    number = f"constrained nodes       {len(mesh.constraints):,}, which follow others\n"
+    mesh.write(tmp_path / "graded.vtu")
+    assert number in run(capsys, "info", tmp_path / "graded.vtu")[1]
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
+    rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3)).save(tmp_path / "graded.safetensors")
+    assert number in run(capsys, "info", tmp_path / "graded.safetensors")[1]
+
+
 @pytest.mark.filterwarnings("ignore:the surface is so open:reducedfem.GeometryWarning")
 def test_info_of_fields_and_pointshells(capsys, tmp_path):
     corners = np.stack(np.meshgrid([0, 0.1], [0, 0.2], [0, 0.4], indexing="ij"), -1).reshape(-1, 3)

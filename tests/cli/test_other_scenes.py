@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,7 @@ def _unbuilt(monkeypatch):
     monkeypatch.setattr(scenes, "session", build)
 
 
-def recorded(path, free=0, coordinates=0, place=(0.0, 0.0, 0.0)):
+def recorded(path, free=0, coordinates=0, place=(0.0, 0.0, 0.0), scene=None):
     """Write records of 50 cycles at rest, in contact of 1 um."""
     array = np.zeros(50, record_dtype(free, coordinates))
     array["time_s"] = 1e-3 * np.arange(50)
@@ -37,7 +39,7 @@ def recorded(path, free=0, coordinates=0, place=(0.0, 0.0, 0.0)):
     if free:
         array["body_quaternion"][:, :, 0] = 1.0
     array["touching"], array["depth_m"] = 3, 1e-6
-    rf.HapticRecords(array).save(path)
+    rf.HapticRecords(array, scene).save(path)
     return path
 
 
@@ -67,6 +69,45 @@ def test_views_refuse_records_of_another_scene_before_it_is_built(capsys, tmp_pa
     for file, scene in ((hoses, "hoses"), (tower, "stack"), (old, "soft"), (touched, "button")):
         match = f"{scene} was built"
         fails(capsys, "view", file, "--scene", scene, "--save", page, match=match)
+
+
+@pytest.mark.usefixtures("_unbuilt")
+def test_records_that_name_their_scene(capsys, tmp_path):
+    """Scenes whose records have the same sizes are distinguished before one is built."""
+    file = recorded(tmp_path / "s.npy", 0, 24, scene="soft")
+    assert rf.HapticRecords.load(file)[10:].scene == "soft"
+    assert np.load(file)["touching"][0] == 3
+    page = ("--save", tmp_path / "page.html")
+    match = r"records in '.*s\.npy' are of the scene soft: use --scene soft$"
+    misused(capsys, "view", file, "--scene", "hoses", *page, match=match)
+    fails(capsys, "view", file, "--scene", "soft", *page, match="soft was built")
+    _, _, err = run(capsys, "haptics", "hoses", "--device", f"replay:{file}")
+    assert "they name the scene soft" in err
+    assert "scene                   soft" in run(capsys, "info", file)[1]
+    for text in (b"[1]", b'{"scene": 7}', b"{", b"[" * 2000):
+        data = file.read_bytes()
+        at = data.index(b"# reducedfem: ") + 14
+        damaged = data[:at] + text.ljust(data.index(b"\n", at) - at) + data[data.index(b"\n", at) :]
+        (tmp_path / "odd.npy").write_bytes(damaged)
+        assert rf.HapticRecords.load(tmp_path / "odd.npy").scene is None
+
+
+def test_a_session_names_its_scene(tmp_path):
+    path = tmp_path / "peg.npy"
+    small = {"points": 2000, "resolution": 24, "budget_us": 0.0}
+    with contextlib.closing(scenes.session("peg", record=path, **small)) as made:
+        assert made.run(20).scene == "peg"
+    records = rf.HapticRecords.load(path)
+    assert records.scene == "peg"
+    rf.export_html(tmp_path / "peg.html", made, records=records)
+    other = rf.HapticRecords(records.array, "alpha-cheat")
+    refused = (
+        r"of the scene alpha-cheat, and x is a session of the scene peg: view them with scenes"
+    )
+    with pytest.raises(rf.InputError, match=refused):
+        rf.export_html(tmp_path / "peg.html", made, records=other)
+    # of sessions without a scene nothing is known
+    rf.export_html(tmp_path / "peg.html", made, records=rf.HapticRecords(records.array))
 
 
 def test_the_resolution_of_a_recorded_scene(capsys, tmp_path, monkeypatch):

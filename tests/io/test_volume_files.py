@@ -252,6 +252,37 @@ def test_surface_cells_and_stray_nodes_are_passed_over(tmp_path):
     np.testing.assert_array_equal(mesh.original_nodes, np.arange(1, 9))
 
 
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("kind", ["int64", "int32", "uint16", "int16", "float32"])
+def test_legacy_files_of_pyvista_are_read(tmp_path, binary, kind):
+    pyvista = pytest.importorskip("pyvista")
+    nodes, elements = box_hexes(2, 2, 1, (0.2, 0.2, 0.1))
+    grid = pyvista.UnstructuredGrid({12: elements}, nodes)
+    grid.cell_data["region"] = np.array([3, 1, 4, 1], dtype=kind)
+    grid.point_data["u"] = 2.0 * nodes
+    grid.save(tmp_path / "grid.vtk", binary=binary)
+    mesh = rf.read_mesh(tmp_path / "grid.vtk")
+    np.testing.assert_array_equal(mesh.elements, elements)
+    np.testing.assert_allclose(mesh.nodes, nodes, atol=0 if binary else 1e-6)
+    np.testing.assert_array_equal(mesh.regions, [3, 1, 4, 1])
+
+
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("texts", [True, False])
+def test_legacy_files_that_are_not_read_are_named(tmp_path, binary, texts):
+    pyvista = pytest.importorskip("pyvista")
+    nodes, elements = box_hexes(2, 1, 1, (0.2, 0.1, 0.1))
+    grid = pyvista.UnstructuredGrid({12: elements}, nodes)
+    if texts:
+        grid.field_data["name"] = ["bar"]
+    else:
+        grid.point_data["stress"] = np.zeros((len(nodes), 6))
+    grid.save(tmp_path / "grid.vtk", binary=binary)
+    kind = "a binary" if binary else "an ASCII"
+    with pytest.raises(rf.FileFormatError, match=f"{kind} legacy VTK .* write it as .vtu"):
+        rf.read_mesh(tmp_path / "grid.vtk")
+
+
 @pytest.mark.parametrize(
     ("cells", "message"),
     [

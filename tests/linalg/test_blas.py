@@ -162,6 +162,9 @@ def test_report_names_the_kernels():
     assert rf.__version__ in report
     assert DESCRIPTION["library"] in report
     assert system.system_info()["blas"]["verdict"] in report
+    shown = system.system_info()._repr_html_()
+    assert shown.startswith("<pre>reducedfem ")
+    assert "<" not in shown[5:-6]
     info = system.system_info()
     assert repr(info) == report
     # dicts that were changed are shown as any dict

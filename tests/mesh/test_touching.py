@@ -38,13 +38,15 @@ def plain_touching(mesh):
     x = mesh.nodes[mesh.elements]
     low, high = x.min(axis=1), x.max(axis=1)
     below, above = high[:, 2] == 1.0, low[:, 2] == 1.0
-    middle = (low + high)[:, :2] / 2
+    middle, half = (low + high)[:, :2] / 2, (high - low)[:, :2] / 2
     found = set()
     for e in np.flatnonzero(below | above):
         others = np.flatnonzero(above if below[e] else below)
-        inside = (low[others, :2] <= middle[e] + 1e-9) & (middle[e] - 1e-9 <= high[others, :2])
-        if inside.all(axis=1).any():
-            found.add(int(e))
+        for corner in ([0, 0], [-0.9, -0.9], [-0.9, 0.9], [0.9, -0.9], [0.9, 0.9]):
+            at = middle[e] + half[e] * corner
+            inside = (low[others, :2] <= at + 1e-9) & (at - 1e-9 <= high[others, :2])
+            if inside.all(axis=1).any():
+                found.add(int(e))
     return found
 
 
@@ -56,6 +58,9 @@ def plain_touching(mesh):
         {"shift": (0.25, 0.125)},
         {"low": (3, 2, 2), "top": (2, 5, 1), "shift": (0.0, 0.0)},
         {"low": (1, 1, 1), "top": (4, 4, 1), "shift": (1.25, 0.0)},
+        # overlaps of less than half a face, at a corner and along an edge
+        {"low": (1, 1, 1), "top": (1, 1, 1), "shift": (1.8, 1.7)},
+        {"low": (1, 1, 1), "top": (1, 1, 1), "shift": (1.8, 0.0)},
     ],
 )
 def test_shifted_layers_are_found(case):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from pages import read, shown
 from shapes import box_hexes
 
 pytestmark = pytest.mark.no_asan(reason="pictures, no C code of its own")
@@ -22,22 +23,119 @@ def scene_of(x):
         return view._shown.scene()
 
 
-def test_control_elements_have_a_slider_for_each_parameter(bar):
+def two_handles(bar, order=1):
     x = bar.mesh.nodes[:, 0]
-    control = rf.ControlElements(bar, [x > 0.34, np.abs(x - 0.2) < 0.01])
+    return rf.ControlElements(bar, [x > 0.34, np.abs(x - 0.2) < 0.01], order=order)
+
+
+def places_of(control, vertices):
+    return [int(np.argmin(np.abs(control.positions - one).sum(axis=1))) for one in vertices]
+
+
+def pulled(shown, values):
+    for k, value in values.items():
+        shown.command({"kind": "shape", "body": 0, "shape": k, "value": value})
+    return shown.frame()
+
+
+def turned(control, degrees):
+    """Return parameters of handle 0, shifted by 0.02 m along z and turned about y."""
+    half = np.radians(degrees) / 2
+    place = control.means[0] + [0.0, 0.0, 0.02]
+    return [control.parameters(0, place, [np.cos(half), 0.0, np.sin(half), 0.0]),
+            control.parameters(1)]  # fmt: skip
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_sliders_shift_and_turn_handles(bar, order):
+    control = two_handles(bar, order)
+    with rf.view(control, browser=False) as view:
+        scene = view._shown.scene()
+        (body,) = scene.bodies
+        assert scene.poses
+        assert body.labels[:4] == tuple(f"handle 0: {x}" for x in (
+            "shift x", "shift y", "shift z", "turn x"))  # fmt: skip
+        assert len(body.labels) == len(body.ends) == len(body.units) == 12
+        frame = pulled(view._shown, {2: 0.02, 4: 3.0})
+        c = turned(control, 3.0)
+        expected = control.displacement(c)[places_of(control, body.vertices)]
+        np.testing.assert_allclose(frame["bodies"][0]["moved"], expected, atol=1e-12)
+        numbers = {name: value for name, value, _ in frame["numbers"]}
+        force, torque = control.wrench(c)
+        assert numbers["force on handle 1"] == pytest.approx(np.linalg.norm(force[1]))
+        assert numbers["torque on handle 0"] == pytest.approx(np.linalg.norm(torque[0]))
+        assert frame["note"] == ""
+        np.testing.assert_array_equal(frame["amounts"][[2, 4]], [0.02, 3.0])
+        frame = pulled(view._shown, {4: 140.0})
+        if order == 1:
+            # drawn, but without forces, and with a word of caution
+            assert [one[0] for one in frame["numbers"]] == ["turned from each other", "order 1"]
+            assert frame["numbers"][0][1] == pytest.approx(140.0)
+        else:
+            # refused: the last solution stays
+            assert "beyond the radius of the series" in frame["note"]
+            assert frame["amounts"][4] == 3.0
+        view._shown.command({"kind": "reset"})
+        assert not view._shown.frame()["bodies"][0]["moved"].any()
+
+
+def test_marks_of_handles_follow_vertices_in_colours_of_their_own(bar):
+    control = two_handles(bar)
     scene = scene_of(control)
-    body = scene.bodies[0]
-    # the second handle is a plane across x: three parameters move nothing
-    assert len(body.shapes) == len(body.labels) == 21
-    assert [one.name for one in scene.marks][1:] == ["handle 0: 18 nodes", "handle 1: 9 nodes"]
-    k = body.labels.index("handle 0: y by x")
-    c = np.zeros((2, 12))
-    c[0, 3 + 3] = 1.0
-    expected = control.displacement(c, rotation=None)
-    places = [
-        int(np.argmin(np.abs(control.positions - vertex).sum(axis=1))) for vertex in body.vertices
-    ]
-    np.testing.assert_allclose(body.shapes[k], expected[places], atol=1e-12)
+    (body,) = scene.bodies
+    fixed, *marks = scene.marks
+    assert fixed.vertices is None
+    assert [one.name for one in marks] == ["handle 0: 18 nodes", "handle 1: 9 nodes"]
+    assert len({one.colour for one in scene.marks}) == 3
+    for nodes, one in zip(control.handles, marks, strict=True):
+        np.testing.assert_array_equal(body.vertices[one.vertices], one.points)
+        on = np.intersect1d(nodes, bar.mesh.boundary_nodes)
+        found = {tuple(x) for x in one.points}
+        assert found == {tuple(x) for x in bar.mesh.nodes[on]}
+
+
+def test_files_have_the_linear_solution(bar, tmp_path):
+    control = two_handles(bar)
+    with rf.view(control, browser=False) as view:
+        body = view._shown.saved().bodies[0]
+    # the derivative of the exact poses
+    h = 1e-4
+    c = (np.array(turned(control, h)) - turned(control, 0.0)) / h
+    expected = control.displacement(c, rotation=None)[places_of(control, body.vertices)]
+    np.testing.assert_allclose(body.shapes[4], expected, atol=1e-7)
+    rf.export_html(tmp_path / "handles.html", control)
+
+
+def test_pages_move_handles_and_their_marks(bar, browser):
+    control = two_handles(bar)
+    with rf.view(control, browser=False) as view:
+        shown(browser, view)
+        browser.run("window.reducedfem.setShape(2, 0.02); window.reducedfem.setShape(4, 7.0)")
+        browser.wait("window.reducedfem.frame?.amounts[4] === 7")
+        browser.run("window.reducedfem.draw()")
+        scene = view._shown.scene()
+        positions, _ = read(browser)
+        u = control.displacement(turned(control, 7.0))
+        exact = scene.bodies[0].vertices + u[places_of(control, scene.bodies[0].vertices)]
+        np.testing.assert_allclose(positions + scene.centre, exact, atol=1e-6)
+        points = browser.run("return Array.from(window.reducedfem.drawing.marks[1].points)")
+        np.testing.assert_allclose(
+            np.reshape(points, (-1, 3)), positions[scene.marks[1].vertices], atol=1e-6
+        )
+
+
+def test_saved_pages_move_the_linear_solution(bar, browser, tmp_path):
+    path = tmp_path / "handles.html"
+    rf.export_html(path, two_handles(bar))
+    browser.open(path.as_uri())
+    browser.wait("(window.reducedfem?.frames ?? 0) > 0")
+    rest = np.array(browser.run("return Array.from(window.reducedfem.drawing.marks[1].points)"))
+    browser.run("window.reducedfem.setShape(2, 0.02); window.reducedfem.draw()")
+    moved = np.array(browser.run("return Array.from(window.reducedfem.drawing.marks[1].points)"))
+    np.testing.assert_allclose((moved - rest).reshape(-1, 3), [[0, 0, 0.02]] * 17, atol=1e-6)
+    browser.run("window.reducedfem.reset(); window.reducedfem.draw()")
+    back = browser.run("return Array.from(window.reducedfem.drawing.marks[1].points)")
+    np.testing.assert_allclose(back, rest, atol=1e-7)
 
 
 def test_parts_that_cannot_be_drawn_are_refused_with_a_hint(bar, tmp_path):

@@ -115,6 +115,16 @@ def test_a_page_plays_them(played, browser, tmp_path):
     np.testing.assert_allclose(positions, POSE.apply(moved) - scene.centre, atol=1e-6)
 
 
+def test_the_contact_of_a_session_is_shown_as_the_session(pad, played, tmp_path):
+    made, records = played
+    scene, same = (scene_of(x, records) for x in (made, tip(pad, pose=POSE)))
+    np.testing.assert_array_equal(same.bodies[0].shapes, scene.bodies[0].shapes)
+    np.testing.assert_array_equal(same.clip.tracks[0].q, scene.clip.tracks[0].q)
+    rf.export_html(tmp_path / "tip.html", tip(pad, pose=POSE), records=records)
+    with pytest.raises(rf.InputTypeError, match="pass its session, or records= of one"):
+        rf.export_html(tmp_path / "tip.html", tip(pad))
+
+
 def test_long_records_are_thinned(played):
     made, records = played
     long = rf.HapticRecords(np.tile(records.array, 5))

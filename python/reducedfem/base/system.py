@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,9 @@ class _Info(dict[str, Any]):
             return _lines(self)
         except (KeyError, TypeError):  # changed by the user
             return super().__repr__()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
 
 def system_info() -> dict[str, Any]:

@@ -28,6 +28,7 @@ from reducedfem.cli.texts import (
 from reducedfem.contact.field import DistanceField
 from reducedfem.contact.pointshell import Pointshell
 from reducedfem.errors import FileFormatError, MeshError, ReducedFEMError
+from reducedfem.geometry.mesh import Mesh
 from reducedfem.green.control import ControlElements
 from reducedfem.green.functions import GreensFunctions
 from reducedfem.haptics.records import HapticRecords
@@ -114,6 +115,7 @@ def _info_file(name: str, console: Console) -> None:
     console.fact("bounding box", box_text(mesh.bounds))
     console.fact("volume", f"{mesh.volume:.6g} m^3")
     console.fact("parts", f"{mesh.n_components('face')}, each connected through faces of elements")
+    _tell_constraints(mesh, console)
     if len(mesh.hanging_nodes):
         console.fact(
             "hanging nodes",
@@ -132,6 +134,11 @@ def _info_file(name: str, console: Console) -> None:
         if region in mesh.materials:
             text += ", " + materials_text([mesh.materials[region]])
         console.fact(f"region {region}", text)
+
+
+def _tell_constraints(mesh: Mesh, console: Console) -> None:
+    if mesh.constraints is not None:
+        console.fact("constrained nodes", f"{len(mesh.constraints):,}, which follow others")
 
 
 def _seems_saved(path: Path) -> bool:
@@ -250,6 +257,8 @@ def _info_handles(handles: ControlElements, path: Path, console: Console) -> Non
 def _info_records(path: Path, console: Console) -> None:
     records = HapticRecords.load(path)
     console.say(f"{path}: records of a haptic session")
+    if records.scene is not None:
+        console.fact("scene", records.scene)
     console.fact("cycles", f"{len(records):,}")
     if len(records):
         time, touching = records["time_s"], records["touching"]
@@ -290,6 +299,7 @@ def _info_model(model: ReducedSolid, path: Path, console: Console) -> None:
         )
     console.fact("mesh", f"{mesh_text(mesh)}, {size_text(mesh.bounds)}")
     console.fact("bounding box", box_text(mesh.bounds))
+    _tell_constraints(mesh, console)
     console.fact("fixed nodes", f"{len(model.fixed):,}")
     solid, basis = model.provenance["solid"], model.provenance["basis"]
     console.fact("material law", str(solid["law"]))

@@ -47,6 +47,11 @@ def _difference(scene: str, records: HapticRecords) -> str:
 
 def refuse_other_scene(scene: str, file: str, records: HapticRecords) -> None:
     """Refuse records that cannot be those of a scene, which is not yet built."""
+    if records.scene is not None and records.scene != scene:
+        raise UsageError(
+            f"--scene {scene}: the records in {file!r} are of the scene {records.scene}: use "
+            f"--scene {records.scene}"
+        )
     why = _difference(scene, records)
     # a touched body needs its place of contact
     if not why or (_sizes(records) == _NONE and not scenes._record_sizes(scene)[2]):
@@ -64,6 +69,9 @@ def refuse_other_scene(scene: str, file: str, records: HapticRecords) -> None:
 def doubt_sizes(scene: str, file: str, records: HapticRecords) -> bool:
     """Warn of a replay of records that do not have the sizes of a scene; return True if so."""
     why = _difference(scene, records)
+    if records.scene is not None and records.scene != scene:
+        _warn(scene, file, records, f"they name the scene {records.scene}")
+        return True
     if why:
         old = "; or by a version that recorded no bodies" if _sizes(records) == _NONE else ""
         _warn(scene, file, records, f"they have {why}{old}")

@@ -33,8 +33,12 @@ from reducedfem.solid.solid import Solid
 __all__ = ["ControlElements"]
 
 _PARAMETERS = 12  # of a handle
-_MOST_TURN = 0.15  # rad in the frame, of forces of order 1
-_LEAST_RADIUS = 2.0  # of forces of higher orders
+MOST_TURN = 0.15  # rad in the frame, of forces of order 1
+FAR_TURN = 0.75  # of displacements of order 1
+LEAST_RADIUS = 2.0  # of forces of higher orders
+_STRETCHED = (
+    "{} of order 1 are wrong by tenths or more: they take turned handles for stretched ones"
+)
 
 
 class ControlElements(Saved):
@@ -258,8 +262,17 @@ class ControlElements(Saved):
         InputError, InputTypeError
             `c` has a wrong shape or a value that is not finite, has no best rotation, or of order 2
             and 3 deforms a handle or has a `radius` below 1; `rotation` is another value.
+
+        Warns
+        -----
+        PlausibilityWarning
+            With extraction of order 1, a handle turns by more than 0.75 rad in the frame.
         """
-        u = self._core.displacement(self._coefficients(c), _extracts(rotation))
+        u, turns = self._core.displacement(self._coefficients(c), _extracts(rotation))
+        if turns[0] > FAR_TURN:
+            self._warn_of_turns(
+                turns, "displacements of order 1 are wrong by tenths, and jump at 180"
+            )
         return finite_result(u, "displacement", "c")
 
     def forces(
@@ -353,14 +366,21 @@ class ControlElements(Saved):
         Raises
         ------
         InputError, InputTypeError
-            As of `displacement`; the order is not 1.
+            As of `forces`; the order is not 1.
+
+        Warns
+        -----
+        PlausibilityWarning
+            As of `forces`.
         """
         if self._order > 1:
             raise InputError(
                 f"energy is that of order 1, and this has order {self._order}; use "
                 "Solid.strain_energy"
             )
-        energy, _ = self._core.measures(self._coefficients(c), _extracts(rotation))
+        energy, turns, _ = self._core.measures(self._coefficients(c), _extracts(rotation))
+        if turns[0] > MOST_TURN:
+            self._warn_of_turns(turns, _STRETCHED.format("energies"))
         return finite_result(energy, "energy", "c")
 
     def radius(self, c: ArrayLike) -> float:
@@ -388,7 +408,7 @@ class ControlElements(Saved):
         """
         if self._order == 1:
             raise InputError("radius is of orders 2 and 3, and this has order 1")
-        return self._core.measures(self._coefficients(c), True)[1]
+        return self._core.measures(self._coefficients(c), True)[2]
 
     def terms(self, c: ArrayLike, order: int = 6, progress: Progress = None) -> NDArray[np.float64]:
         """Return the terms of the series of one motion at all nodes of the mesh, (order, n, 3).
@@ -471,27 +491,32 @@ class ControlElements(Saved):
     def _loads(
         self, c: ArrayLike, rotation: Literal["extract"] | None, consistent: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        forces, wrench, turn, radius = self._core.forces(
+        forces, wrench, turns, radius = self._core.forces(
             self._coefficients(c), _extracts(rotation), flag(consistent, "consistent")
         )
-        if turn > _MOST_TURN:
+        if turns[0] > MOST_TURN:
+            self._warn_of_turns(turns, _STRETCHED.format("forces"), 4)
+        if radius < LEAST_RADIUS:
             warn(
-                "c turns a handle by more than 0.15 rad in the frame of the best fit, where forces "
-                "of order 1 are wrong by tenths or more: they take turned handles for stretched "
-                "ones, and grow with the cube of the angle. Use order 2 or 3, CompositeBody for "
-                "large turns, or Solid.solve_static",
-                PlausibilityWarning,
-                stacklevel=3,
-            )
-        if radius < _LEAST_RADIUS:
-            warn(
-                f"c has a radius below {_LEAST_RADIUS:g}, where forces of order {self._order} may "
+                f"c has a radius below {LEAST_RADIUS:g}, where forces of order {self._order} may "
                 "be wrong by tenths or more; move the handles less, or use CompositeBody or "
                 "Solid.solve_static",
                 PlausibilityWarning,
                 stacklevel=3,
             )
         return finite_result(forces, "force", "c"), finite_result(wrench, "torque", "c")
+
+    def _warn_of_turns(
+        self, turns: tuple[float, float, int, int], wrong: str, stacklevel: int = 3
+    ) -> None:
+        _, degrees, first, second = turns
+        other = f"handles[{second}]" if second < len(self._handles) else "the fixed nodes"
+        warn(
+            f"c turns handles[{first}] by {degrees:.0f} degrees relative to {other}, where "
+            f"{wrong}. Use order 2 or 3, CompositeBody for large turns, or Solid.solve_static",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
 
     def __repr__(self) -> str:
         h, order = len(self._handles), "" if self._order == 1 else f"order {self._order}, "

@@ -28,6 +28,7 @@ class RecordQueue:
 
     def __init__(self, core: _core.Session, most: int) -> None:
         self._core, self._most = core, most
+        self.scene: str | None = None  # that the session is of
         self.dtype = record_dtype(*core.record_sizes())
         self._batch = max(64, _BYTES // self.dtype.itemsize)
         self._kept: list[bytes] = []
@@ -120,4 +121,4 @@ def make_cycles(
         finally:
             if not whole:
                 queue.put(made)
-    return HapticRecords(array)
+    return HapticRecords(array, queue.scene)

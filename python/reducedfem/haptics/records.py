@@ -72,9 +72,9 @@ class HapticRecords:
         the shell in its frame.
     """
 
-    __slots__ = ("_array",)
+    __slots__ = ("_array", "_scene")
 
-    def __init__(self, array: NDArray[np.void]) -> None:
+    def __init__(self, array: NDArray[np.void], scene: str | None = None) -> None:
         if record_sizes(getattr(array, "dtype", None)) is None:
             raise InputTypeError(
                 f"array must hold the records of a session, got {type(array).__name__}; "
@@ -82,12 +82,17 @@ class HapticRecords:
             )
         if array.ndim != 1:
             raise InputError(f"array must have the shape (n,), got {array.shape}")
-        self._array = array
+        self._array, self._scene = array, scene
 
     @property
     def array(self) -> NDArray[np.void]:
         """Structured array of the records, one element per cycle."""
         return self._array
+
+    @property
+    def scene(self) -> str | None:
+        """Name of the recorded scene; None: another session, or a file of an earlier version."""
+        return self._scene
 
     @property
     def force(self) -> NDArray[np.float64]:
@@ -141,7 +146,7 @@ class HapticRecords:
             choice(key, "name", names)
         found = self._array[key]
         same = isinstance(found, np.ndarray) and found.dtype == self._array.dtype
-        return HapticRecords(found) if same and found.ndim == 1 else found
+        return HapticRecords(found, self._scene) if same and found.ndim == 1 else found
 
     def flagged(self, name: str) -> NDArray[np.bool_]:
         """Return a mask of the cycles with a flag.
@@ -192,7 +197,7 @@ class HapticRecords:
         FileFormatError
             The file cannot be written; an existing one is then unchanged.
         """
-        file = RecordFile(with_suffix(path, ".npy", "records"), self.array.dtype)
+        file = RecordFile(with_suffix(path, ".npy", "records"), self.array.dtype, self._scene)
         file.begin()
         file.append(self.array)
 
@@ -260,11 +265,11 @@ class HapticRecords:
         place = as_path(path)
         try:
             with regular_file(place) as (file, size):
-                array = read_records(file, size, place.suffix == RecordFile.PART)
+                found = read_records(file, size, place.suffix == RecordFile.PART)
         except ValueError as error:
             raise FileFormatError(f"cannot read {str(place)!r}: {error}") from None
-        if array is None:
+        if found is None:
             raise FileFormatError(
                 f"{str(place)!r} is an array file, but does not hold records of a haptic session"
             )
-        return cls(array)
+        return cls(*found)

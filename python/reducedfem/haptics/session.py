@@ -512,7 +512,14 @@ class HapticSession:
             `drain` is not a bool.
         """
         only_once = flag(drain, "drain")
-        return HapticRecords(self._queue.take(fetch=not self._making, drain=only_once))
+        array = self._queue.take(fetch=not self._making, drain=only_once)
+        return HapticRecords(array, self._queue.scene)
+
+    def _name(self, scene: str) -> None:
+        """Name the scene in the records."""
+        self._queue.scene = scene
+        if self._file is not None:
+            self._file.name(scene)
 
     def enable(self, forces: bool = True) -> None:
         """Fade forces in or out.

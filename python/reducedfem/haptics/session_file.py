@@ -27,6 +27,10 @@ class SessionFile:
         self._file = RecordFile(self._path, dtype)
         self._written = self._lost = 0
 
+    def name(self, scene: str) -> None:
+        """Name the scene in the file."""
+        self._file.scene = scene
+
     @property
     def descriptor(self) -> int:
         """Descriptor of the open file; negative: it is closed."""

@@ -72,6 +72,7 @@ def _mesh_of(path: Path, others: Sequence[str]) -> Any:
             f"cannot read {str(path)!r}: {path.suffix or 'a name without suffix'} is no known "
             f"format; known are {' '.join([*others, *sorted(suffixes)])}"
         )
+    _name_types()
     try:
         return meshio.read(path)
     except MemoryError:
@@ -82,7 +83,28 @@ def _mesh_of(path: Path, others: Sequence[str]) -> Any:
         ) from None
     except (Exception, SystemExit) as error:
         detail = f": {error}" if str(error) not in ("", "1") else ""
-        raise Refused(f"{str(path)!r} is damaged or of another format{detail}") from None
+        raise Refused(_blamed(path, detail)) from None
+
+
+def _name_types() -> None:
+    """Give the reader of legacy VTK files 5.1 the types that VTK, and so PyVista, writes."""
+    from meshio.vtk import _vtk_42, _vtk_51
+
+    # its own "int" is one of 64 bits
+    _vtk_51.vtk_to_numpy_dtype_name.update(_vtk_42.vtk_to_numpy_dtype_name)
+
+
+def _blamed(path: Path, detail: str) -> str:
+    with path.open("rb") as file:
+        head = [file.readline(80).strip().upper() for _ in range(3)]
+    if not head[0].startswith(b"# VTK DATAFILE") or head[2] not in (b"BINARY", b"ASCII"):
+        return f"{str(path)!r} is damaged or of another format{detail}"
+    kind = "a binary" if head[2] == b"BINARY" else "an ASCII"
+    return (
+        f"{str(path)!r} is {kind} legacy VTK file that meshio does not read{detail}; it is "
+        "damaged, or has arrays of texts, flags, bytes, or more than four components: write it as "
+        ".vtu, as grid.save('mesh.vtu') in PyVista, or without these arrays"
+    )
 
 
 def _kind(path: Path, mesh: Any) -> str:

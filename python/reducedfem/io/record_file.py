@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import json
 import os
 import struct
 from pathlib import Path
@@ -36,6 +37,7 @@ RECORD = record_dtype()
 SITES = ("site_contact", "site_point", "site_force")
 STATE = ("body_position", "body_quaternion", "anchor", "slip", "q", *SITES)
 _MOST = 1 << 24  # bodies and coordinates of a record that are plausible
+_COMMENT = "  # reducedfem: "  # in the header, before JSON
 _OPTIONAL = {"publish_us"}  # fields that files of earlier versions lack
 
 
@@ -82,8 +84,8 @@ def _completed(array: NDArray[np.void]) -> NDArray[np.void]:
     return out
 
 
-def _announced(file: BinaryIO) -> tuple[np.dtype[Any], int] | None:
-    """Return type and number of records by the header; None if the file holds other data."""
+def _announced(file: BinaryIO) -> tuple[np.dtype[Any], int, str | None] | None:
+    """Return type, number and scene of records by the header; None if the file has other data."""
     magic = np.lib.format.MAGIC_PREFIX
     start = file.read(len(magic) + 4)
     if start[: len(magic)] != magic:
@@ -100,11 +102,24 @@ def _announced(file: BinaryIO) -> tuple[np.dtype[Any], int] | None:
     except Exception:
         return None
     records = _readable(dtype) and header.get("fortran_order") in (True, False)
-    return (dtype, count) if records and type(count) is int and count >= 0 else None
+    if not records or type(count) is not int or count < 0:
+        return None
+    return dtype, count, _scene_in(text)
 
 
-def read_records(file: BinaryIO, size: int, part: bool) -> NDArray[np.void] | None:
-    """Return the records of a file of `size` bytes, or None if it holds other data.
+def _scene_in(text: bytes) -> str | None:
+    """Return the scene that a header names; None: none, as in earlier versions."""
+    try:
+        scene = json.loads(text.rpartition(_COMMENT.encode())[2])["scene"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return scene if isinstance(scene, str) else None
+
+
+def read_records(
+    file: BinaryIO, size: int, part: bool
+) -> tuple[NDArray[np.void], str | None] | None:
+    """Return the records of a file of `size` bytes and their scene, or None if it has other data.
 
     Of an unfinished file, `part`, all complete records are returned.
 
@@ -116,28 +131,29 @@ def read_records(file: BinaryIO, size: int, part: bool) -> NDArray[np.void] | No
     found = _announced(file)
     if found is None:
         return None
-    dtype, count = found
+    dtype, count, scene = found
     if part:
         file.seek(RecordFile.HEADER)
-        return _completed(np.fromfile(file, dtype))
+        return _completed(np.fromfile(file, dtype)), scene
     # check before allocating
     if count * dtype.itemsize > size - file.tell():
         raise ValueError(f"it is truncated: its header announces {count} records")
-    return _completed(np.fromfile(file, dtype, count))
+    return _completed(np.fromfile(file, dtype, count)), scene
 
 
 class RecordFile:
     """Growing file of records in NumPy's format.
 
     The file has a temporary name until its first count is written to the header. It may hold
-    more records than the header counts; readers skip those.
+    more records than the header counts; readers skip those. The header names the scene behind a
+    mark of comments, which NumPy skips.
     """
 
     HEADER = 4096
     PART = ".part"  # suffix of the temporary name
 
-    def __init__(self, path: Path, dtype: np.dtype[Any] = RECORD) -> None:
-        self._path, self._dtype = path, dtype
+    def __init__(self, path: Path, dtype: np.dtype[Any] = RECORD, scene: str | None = None) -> None:
+        self._path, self._dtype, self.scene = path, dtype, scene
         self._owner = os.getpid()
         self.part: Path | None = None  # temporary name, until the file is at its path
         self._announced = 0
@@ -218,6 +234,8 @@ class RecordFile:
                 "shape": (n,),
             }
         )
+        if self.scene is not None:
+            text += _COMMENT + json.dumps({"scene": self.scene})
         start = b"\x93NUMPY\x01\x00" + struct.pack("<H", self.HEADER - 10)
         return start + text.ljust(self.HEADER - 11).encode("ascii") + b"\n"
 

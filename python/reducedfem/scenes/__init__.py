@@ -121,7 +121,9 @@ def session(name: str, device: Device | None = None, **options: Any) -> HapticSe
         `friction` is above 5, as an angle would be.
     """
     choice(name, "name", tuple(_SCENES))
-    return _SCENES[name][0](device, **options)
+    made = _SCENES[name][0](device, **options)
+    made._name(name)
+    return made
 
 
 def _record_sizes(name: str, r: int | None = None) -> tuple[int, int, int]:

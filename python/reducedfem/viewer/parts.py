@@ -68,6 +68,8 @@ class Body:
         Largest displacement by a unit of each coordinate [m], (r,); for sliders.
     labels
         Text of each slider; empty: no sliders.
+    ends, units
+        Coordinate at the end of each slider, and its unit; None: by `scales`.
     size
         Side [m] of the squares by which the vertices are drawn, of a body without triangles.
     backdrop
@@ -93,6 +95,8 @@ class Body:
     lined: bool = False
     scales: Reals | None = None
     labels: tuple[str, ...] = ()
+    ends: Reals | None = None
+    units: tuple[str, ...] = ()
     size: float = 0.0
     backdrop: bool = False
     like: int | None = None
@@ -128,6 +132,8 @@ class Body:
             "lined": self.lined,
             "scales": self.scales,
             "labels": self.labels,
+            "ends": self.ends,
+            "units": self.units,
             "size": self.size,
             "levels": self.levels,
             "legend": self.legend,
@@ -146,15 +152,20 @@ class Marks:
         Positions [m], (n, 3).
     colour
         Red, green, blue from 0 to 1.
+    vertices
+        Vertices of the first body that the points are and follow, (n,); None: they stay.
     """
 
     name: str
     points: Reals
     colour: tuple[float, float, float] = (0.80, 0.25, 0.22)
+    vertices: Indices | None = None
 
     def described(self, centre: Reals) -> dict[str, Any]:
         """Return the marks for a message."""
-        return {"name": self.name, "points": self.points - centre, "colour": self.colour}
+        points = self.points - centre
+        look = {"name": self.name, "points": points, "colour": self.colour}
+        return {**look, "vertices": self.vertices}
 
 
 @dataclass(frozen=True)
@@ -251,6 +262,8 @@ class Scene:
         True: the view simulates, so its pages have buttons.
     resets
         True: the simulation belongs to the view, so pages can reset it and set coordinates.
+    poses
+        True: sliders of pages move what the view computes.
     pulls
         True: pages can pull its bodies.
     tool
@@ -278,6 +291,7 @@ class Scene:
     up: str = "z"
     controls: bool = False
     resets: bool = False
+    poses: bool = False
     pulls: bool = False
     tool: int | None = None
     held: int | None = None
@@ -322,6 +336,7 @@ class Scene:
             "up": self.up,
             "controls": self.controls,
             "resets": self.resets,
+            "poses": self.poses,
             "pulls": self.pulls,
             "tool": self.tool,
             "held": self.held,

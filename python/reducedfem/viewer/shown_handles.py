@@ -1,25 +1,52 @@
-"""Views of control elements, by a slider for each parameter, and of composite bodies."""
+"""Views of control elements, by sliders for the poses of their handles, and of composite bodies."""
 
 from __future__ import annotations
 
-import numpy as np
+import dataclasses
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core
 from reducedfem.errors import InputError
 from reducedfem.green.composite import CompositeBody
-from reducedfem.green.control import ControlElements
+from reducedfem.green.control import FAR_TURN, LEAST_RADIUS, MOST_TURN, ControlElements
 from reducedfem.viewer.parts import Body, Marks, Scene, fixed_nodes, split_surface, surface_tilts
-from reducedfem.viewer.shown import Shown, unit_scales
+from reducedfem.viewer.shown import Frame, Shown, unit_scales
 from reducedfem.viewer.shown_geometry import mesh_body
 
 __all__ = ["ShownBlocks", "ShownHandles"]
 
-_NAMES = tuple(f"shift {x}" for x in "xyz") + tuple(f"{x} by {y}" for x in "xyz" for y in "xyz")
-_NONE = 1e-9  # least displacement over the largest one
-_HANDLE = (0.16, 0.60, 0.66)
+_NAMES = tuple(f"{kind} {x}" for kind in ("shift", "turn") for x in "xyz")
+_SHIFT = 0.2  # at the end of a slider, of the diagonal of the body
+_TURN = 150.0  # degrees
+_IDLE = 0.1  # s between frames while nothing moves
+_STIR = 1.0  # s after a motion with frames at the usual rate
+# of handles in turn, apart for colour-blind eyes too (Okabe and Ito, 2008); fixed nodes are red
+_COLOURS = (
+    (0.00, 0.45, 0.70), (0.90, 0.62, 0.00), (0.80, 0.47, 0.65), (0.00, 0.62, 0.45),
+    (0.94, 0.89, 0.26), (0.34, 0.71, 0.91),
+)  # fmt: skip
+
+Reals = NDArray[np.float64]
+
+
+def _quaternion(vector: Reals) -> Reals:
+    """Return the quaternion (w, x, y, z) of a rotation vector [rad]."""
+    half = 0.5 * float(np.linalg.norm(vector))
+    return np.append(np.cos(half), 0.5 * np.sinc(half / np.pi) * vector)
 
 
 class ShownHandles(Shown):
-    """Control elements: the linear solution for the parameters of their handles."""
+    """Control elements, whose handles pages shift and turn.
+
+    Coordinates are shifts [m] and rotation vectors [degrees] of the handles. Files have the linear
+    solution of both.
+    """
 
     def __init__(self, control: ControlElements, up: str) -> None:
         solid = control.solid
@@ -35,42 +62,112 @@ class ShownHandles(Shown):
                 "ControlElements with surface_nodes=None"
             )
         self._control, self._solid, self._up = control, solid, up
+        mesh = solid.mesh
+        self._surface, self._source, self._normals = split_surface(mesh, mesh.surface())
+        self._places = np.searchsorted(control.nodes, mesh.boundary_nodes[self._source])
+        self._lock = threading.Lock()
+        self._stirred = -np.inf  # time of the last motion [s]
+        self._q: Reals = np.zeros((len(control.handles), len(_NAMES)))
+        self._state: dict[str, Any] = self._moved(self._q)
 
-    def _body(self) -> Body:
-        control, mesh = self._control, self._solid.mesh
-        surface, source, normals = split_surface(mesh, mesh.surface())
-        places = np.searchsorted(control.nodes, mesh.boundary_nodes[source])
-        n = len(_NAMES) * len(control.handles)
-        shapes = np.array([control.displacement(c, rotation=None)[places] for c in np.eye(n)])
-        scales = unit_scales(shapes)
-        # stretching a plane handle along its normal moves nothing
-        kept = scales > _NONE * scales.max()
-        labels = [f"handle {k}: {name}" for k in range(len(control.handles)) for name in _NAMES]
-        return Body(
-            "handles",
-            surface.vertices,
-            surface.triangles,
-            normals,
-            shapes=shapes[kept],
-            tilts=surface_tilts(surface.vertices, surface.triangles, shapes[kept]),
-            colour=None,
-            scales=scales[kept],
-            labels=tuple(np.array(labels)[kept].tolist()),
-        )
+    @property
+    def period(self) -> float:
+        """Time between two frames [s]."""
+        return super().period if time.monotonic() < self._stirred + _STIR else _IDLE
+
+    def _moved(self, q: Reals) -> dict[str, Any]:
+        """Return the frame of coordinates; `InputError` of those beyond the radius of a series."""
+        control, surface = self._control, self._surface
+        c = np.concatenate([
+            control.parameters(k, control.means[k] + one[:3], _quaternion(np.radians(one[3:])))
+            for k, one in enumerate(q)
+        ])  # fmt: skip
+        u, (turn, degrees, *_) = control._core.displacement(c, True)
+        moved = u[self._places]
+        normals = _core.surface_normals(surface.vertices + moved, surface.triangles)
+        numbers: list[tuple[str, float | str, str]] = []
+        if turn > FAR_TURN:
+            numbers = [("turned from each other", degrees, "°"), ("order 1", "wrong by tenths", "")]
+        if turn <= MOST_TURN:
+            _, wrench, _, radius = control._core.forces(c, True, True)
+            good = wrench if radius >= LEAST_RADIUS else np.zeros((0, 6))
+            for k, one in enumerate(good):
+                numbers.append((f"force on handle {k}", float(np.linalg.norm(one[:3])), "N"))
+                numbers.append((f"torque on handle {k}", float(np.linalg.norm(one[3:])), "N m"))
+        body = {"moved": moved, "normals": normals}
+        return {
+            "bodies": [body], "arrows": [], "numbers": numbers, "note": "", "amounts": q.ravel()
+        }  # fmt: skip
+
+    def frame(self) -> Frame:
+        """Return the solution for the present poses of the handles."""
+        with self._lock:
+            return self._state
+
+    def command(self, message: Mapping[str, Any]) -> None:
+        """Move a handle, or all of them back."""
+        with self._lock:
+            q = self._q.copy()
+            if message["kind"] == "reset":
+                q[:] = 0.0
+            elif message["kind"] == "shape" and message["shape"] < q.size:
+                q.reshape(-1)[message["shape"]] = message["value"]
+            else:
+                return
+            self._stirred = time.monotonic()
+            try:
+                self._state = self._moved(q)
+                self._q = q
+            except InputError as error:
+                self._state = {**self._state, "note": str(error)}
 
     def scene(self) -> Scene:
         """Return the scene."""
-        control, mesh = self._control, self._solid.mesh
-        handles = tuple(
-            Marks(f"handle {k}: {len(nodes):,} nodes", mesh.nodes[nodes], _HANDLE)
-            for k, nodes in enumerate(control.handles)
+        control, mesh, surface = self._control, self._solid.mesh, self._surface
+        h, size = len(control.handles), float(np.linalg.norm(np.ptp(surface.vertices, axis=0)))
+        body = Body(
+            "handles",
+            surface.vertices,
+            surface.triangles,
+            self._normals,
+            colour=None,
+            labels=tuple(f"handle {k}: {name}" for k in range(h) for name in _NAMES),
+            ends=np.tile([_SHIFT * size] * 3 + [_TURN] * 3, h),
+            units=("m", "m", "m", "°", "°", "°") * h,
         )
-        texts = [f"{len(control.handles)} handles, {mesh.n_nodes:,} nodes"]
-        texts.append("linear solution, without a frame")
-        fixed = fixed_nodes(mesh, self._solid.fixed)
-        return Scene(
-            "Control elements", (self._body(),), (*fixed, *handles), up=self._up, texts=tuple(texts)
+        texts = (f"{h} handles, {mesh.n_nodes:,} nodes", f"solution of order {control.order}")
+        marks = (*fixed_nodes(mesh, self._solid.fixed), *map(self._marks, range(h)))
+        return Scene("Control elements", (body,), marks, up=self._up, resets=True, poses=True,
+                     texts=texts)  # fmt: skip
+
+    def _marks(self, k: int) -> Marks:
+        nodes = self._control.handles[k]
+        owners = self._solid.mesh.boundary_nodes[self._source]
+        seen, vertices = np.unique(owners, return_index=True)
+        own = vertices[np.isin(seen, nodes)].astype(np.int32)
+        name = f"handle {k}: {len(nodes):,} nodes"
+        return Marks(name, self._surface.vertices[own], _COLOURS[k % len(_COLOURS)], own)
+
+    def saved(self) -> Scene:
+        """Return the scene of a file, whose sliders move the linear solution."""
+        scene, n = self.scene(), self._q.size
+        (body,) = scene.bodies
+        c = np.zeros((n, n // len(_NAMES), 12))
+        for k in range(n):
+            handle, j = divmod(k, len(_NAMES))
+            if j < 3:
+                c[k, handle, j] = 1.0
+            else:
+                c[k, handle, 3:] = np.radians(np.cross(np.eye(3)[j - 3], np.eye(3)).T).ravel()
+        shapes = np.array([self._control.displacement(one, None)[self._places] for one in c])
+        body = dataclasses.replace(
+            body,
+            shapes=shapes,
+            tilts=surface_tilts(body.vertices, body.triangles, shapes),
+            scales=unit_scales(shapes),
         )
+        texts = (scene.texts[0], "linear solution, for small turns")
+        return dataclasses.replace(scene, bodies=(body,), texts=texts)
 
 
 class ShownBlocks(Shown):

@@ -12,6 +12,7 @@ from reducedfem.errors import InputError
 from reducedfem.geometry.pose import Pose
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
+from reducedfem.touch.touched import Touched
 from reducedfem.viewer.parts import Body, Clip, Marks, Scene, Track
 from reducedfem.viewer.recorded_dimples import add_dimples, compliances
 from reducedfem.viewer.recorded_objects import RecordedObjects, sound_cycles, warn_of_others
@@ -36,7 +37,11 @@ class ShownRecords(Shown):
     _most = 100_000  # records that a page gets
 
     def __init__(
-        self, records: HapticRecords, x: HapticSession | Contact | None, up: str, stacklevel: int
+        self,
+        records: HapticRecords,
+        x: HapticSession | Contact | Touched | None,
+        up: str,
+        stacklevel: int,
     ) -> None:
         array = records.array
         if not len(array):
@@ -60,8 +65,11 @@ class ShownRecords(Shown):
         if x is not None:
             self._take(x, array, stacklevel + 1)
 
-    def _take(self, x: HapticSession | Contact, array: NDArray[np.void], stacklevel: int) -> None:
+    def _take(
+        self, x: HapticSession | Contact | Touched, array: NDArray[np.void], stacklevel: int
+    ) -> None:
         """Take the objects that moved."""
+        assert isinstance(x, HapticSession | Contact)
         self._objects = RecordedObjects(x, array)
         # here, as a field may have no surface
         self._held = field_body(self._objects.contacts[0].field, HELD)

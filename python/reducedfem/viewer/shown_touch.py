@@ -101,15 +101,17 @@ class ShownTouchRecords(ShownRecords):
 
     _most = 600  # the displacements of each record are a field
 
-    def _take(self, x: HapticSession | Contact, array: NDArray[np.void], stacklevel: int) -> None:
-        assert isinstance(x, HapticSession)
+    def _take(
+        self, x: HapticSession | Contact | Touched, array: NDArray[np.void], stacklevel: int
+    ) -> None:
+        assert isinstance(x, HapticSession | Touched)
         found = record_sizes(array.dtype)
         if found is None or not found[2]:
             raise InputError(
-                "x is a session whose hand touches a body directly, and the records are those of a "
-                "session with contacts: view them with the session or scene that was recorded"
+                "x is touched by a hand directly, and the records are those of a session with "
+                "contacts: view them with the session or scene that was recorded"
             )
-        self._touched = _touched_of(x)
+        self._touched = x if isinstance(x, Touched) else _touched_of(x)
         self._held = _tool_of(self._touched)
         surface, touching = self._touched._drawn, self._array["touching"] > 0
         source, triangles, normals = split(surface)

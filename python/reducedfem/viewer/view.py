@@ -38,6 +38,7 @@ from reducedfem.reduction.sketch import ForceSketch
 from reducedfem.reduction.skin import Skin
 from reducedfem.solid.modes import Modes, SystemModes
 from reducedfem.solid.solid import Solid
+from reducedfem.touch.point_proxy import PointProxyContact
 from reducedfem.viewer import messages, page
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import ShownContact, ShownField, ShownPoints, ShownSession
@@ -242,6 +243,7 @@ def _write(shown: Shown, path: str | os.PathLike[str]) -> None:
     if file.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"path must end in .html, got {str(file)!r}")
     scene = {**shown.saved().described(), "controls": False, "pulls": False, "tool": None}
+    scene["poses"] = False
     text = page.single(scene["title"], messages.encode(scene))
     with replacing(file) as temporary:
         temporary.write_text(text, "utf-8")
@@ -293,13 +295,19 @@ def _records(x: object, records: object, up: str) -> Shown:
         )
     if x is records:
         return ShownRecords(records, None, up, 1)
-    if isinstance(x, HapticSession) and x.touched is not None:
+    own = x._queue.scene if isinstance(x, HapticSession) else None
+    if None not in (own, records.scene) and own != records.scene:
+        raise InputError(
+            f"records are of the scene {records.scene}, and x is a session of the scene {own}: "
+            f"view them with scenes.session({records.scene!r})"
+        )
+    if isinstance(x, PointProxyContact) or (isinstance(x, HapticSession) and x.touched is not None):
         return ShownTouchRecords(records, x, up, 4)
     if isinstance(x, HapticSession | Contact):
         return ShownRecords(records, x, up, 4)
     raise InputTypeError(
-        "records is given, so x must be the HapticSession, or the Contact, whose objects moved, "
-        f"got {type(x).__name__}"
+        "records is given, so x must be the HapticSession, or the Contact or PointProxyContact, "
+        f"whose objects moved, got {type(x).__name__}"
     )
 
 
@@ -381,6 +389,8 @@ def _shown(
         hint = "; read the file by rf.load, rf.read_surface or rf.read_mesh"
     elif isinstance(x, Motion):
         hint = "; pass its model, as view(reduced, motion=motion)"
+    elif isinstance(x, PointProxyContact):
+        hint = "; pass its session, or records= of one"
     raise InputTypeError(
         "x must be a Surface, a Mesh, a Solid, Modes, a Basis, a ReducedSolid, a Skin, a time "
         "integrator, a FreeBody, a Field, a Pointshell, a PointTree, a Contact, a HapticSession, "
@@ -411,8 +421,8 @@ def view(
     of a `ReducedSolid`, `ProjectedSolid` or `Solid` is shown in its present state, which other
     threads may change; its page can run it in real time without other forces, and pull it, for
     which it runs until released. A `FreeBody` or a `World` likewise. Skins and fields of models
-    have a slider for each coordinate, `ControlElements` one for each parameter; points have a
-    colour for each level, a `CompositeBody` one for each block. A `HapticSession` is
+    have a slider for each coordinate, `ControlElements` for shifts and turns of handles; points
+    have a colour for each level, a `CompositeBody` one for each block. A `HapticSession` is
     followed while it runs, with touching points and forces, and played if its device is a
     `MouseDevice`.
 
@@ -432,8 +442,8 @@ def view(
         `record_motion`; or displacements of a `Solid` or `Mesh`, ``Motion([0.0], [u])`` for one
         state.
     records
-        Records of a session, which the page plays with the objects of `x`, a `HapticSession` or
-        the `Contact` of one; a `PlausibilityWarning` follows if their contact is not that of `x`.
+        Records of a session, which the page plays with the objects of `x`, the session, its
+        `Contact` or `PointProxyContact`; a `PlausibilityWarning` follows if they are others.
     values
         Colours of a `Surface`, `Mesh`, `Solid`, `ReducedSolid`, simulation or motion:
         ``plot.Values``, or their data alone, such as ``solid.von_mises``, which follows what moves.

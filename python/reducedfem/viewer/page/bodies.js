@@ -384,6 +384,13 @@ export class Drawing {
     return { ...one, array, buffer: points, count: one.points.shape[0] };
   }
 
+  /** Moves marks that follow vertices of the first body. */
+  followBody({ points, vertices, buffer: held }) {
+    vertices.forEach((i, k) => points.set(this.bodies[0].position(i), 3 * k));
+    this.gl.bindBuffer(this.gl.ARRAY_BUFFER, held);
+    this.gl.bufferSubData(this.gl.ARRAY_BUFFER, 0, points);
+  }
+
   setFrame(frame) {
     frame.bodies.forEach((one, k) => {
       const body = this.bodies[k];
@@ -487,6 +494,7 @@ export class Drawing {
     for (const body of this.bodies) {
       if (this.wire || body.lined) this.drawEdges(body, matrices, colours.lines);
     }
+    this.marks.filter((one) => one.vertices?.length).forEach((one) => this.followBody(one));
     for (const one of [...this.marks, ...this.dots]) this.drawDiscs(one, matrices);
     for (const one of this.arrows) this.drawArrow(one, camera, matrices);
     if (sampled) this.finish();

@@ -89,7 +89,9 @@ class Page {
     document.title = `${scene.title} – reducedfem`;
     // sliders are for the shapes of one body
     const labels = this.player instanceof Clip || scene.bodies.length > 1 ? [] : body.labels;
-    this.panel.setSliders(labels, body.scales ?? [], this.size(), swings, (k, value) => this.setShape(k, value));
+    this.panel.setSliders(labels.map((label, k) => this.slider(label, k)),
+      body.ends ? "Handles" : `${labels.length} shapes`, swings || Boolean(body.ends),
+      (k, value) => this.setShape(k, value));
     if (swings && labels.length) {
       this.setShape(0, (0.12 * this.size()) / (body.scales[0] || 1));
       this.player.playing = true;
@@ -100,6 +102,17 @@ class Page {
     if (first) this.fit();
     this.showLegend();
     this.dirty = true;
+  }
+
+  /** Returns the slider of a coordinate of the first body. */
+  slider(label, k) {
+    const { bodies: [{ ends, units, scales }], marks } = this.scene;
+    // marks are named as the sliders begin
+    const colour = ends ? marks.find((one) => one.name.split(":")[0] === label.split(":")[0])?.colour : null;
+    if (ends) return { label, most: ends[k], scale: 1, unit: units[k], colour };
+    // a full slider displaces some vertex by a fifth of the size of the body
+    const scale = scales?.[k] ?? 0;
+    return { label, most: scale > 0 ? (0.2 * this.size()) / scale : 1, scale, unit: "m", colour };
   }
 
   setFrame(frame) {
@@ -118,9 +131,10 @@ class Page {
       this.panel.setSpeed(frame.speed);
     }
     this.sketch.show(frame.sketch);
-    if (frame.bodies.length === 1 && frame.bodies[0].q) this.panel.setAmounts(frame.bodies[0].q);
+    const amounts = frame.amounts ?? (frame.bodies.length === 1 ? frame.bodies[0].q : null);
+    if (amounts) this.panel.setAmounts(amounts);
     const grey = frame.unpainted ? `No values: ${frame.unpainted}` : "";
-    this.panel.say(frame.failure ? `The simulation stopped: ${frame.failure}` : grey);
+    this.panel.say(frame.failure ? `The simulation stopped: ${frame.failure}` : frame.note || grey);
     this.showLegend();
     this.dirty ||= !same(before, frame);
   }
@@ -146,13 +160,18 @@ class Page {
       this.showPlayer();
       return;
     }
-    if (this.live && this.socket) {
+    if ((this.live || this.scene.poses) && this.socket) {
       this.socket.send({ kind: "shape", body: 0, shape: k, value });
       return;
     }
     // without a simulation the page moves the shapes itself
     const q = this.drawing.bodies[0].q.slice();
     q[k] = value;
+    this.setShapes(q);
+  }
+
+  /** Moves the shapes of the first body, of a scene that nothing else moves. */
+  setShapes(q) {
     this.drawing.bodies[0].setCoordinates(this.drawing.gl, q);
     this.panel.setAmounts(q);
     this.drawing.still();
@@ -221,6 +240,7 @@ class Page {
       this.player.amounts.fill(0);
       this.showPlayer();
     }
+    if (!this.socket && !this.player) this.setShapes(new Float32Array(this.drawing.bodies[0].r));
   }
 
   setSpeed(value) {

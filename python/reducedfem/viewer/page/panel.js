@@ -28,10 +28,10 @@ export function readable(value, unit) {
   if (size === 0 || (size < 1e-9 && unit.startsWith("N")) || (size < 1e-18 && unit === "J")) return `0 ${unit}`;
   if (size < 1e-10) return `${value.toExponential(2)} ${unit}`;
   const [factor, prefix] = PREFIXES.find(([one]) => size >= 0.9995 * one) ?? PREFIXES.at(-1);
-  const plain = unit === "" || unit === "×";
+  const plain = unit === "" || unit === "×" || unit === "°";
   const number = plain ? value : value / factor;
   const text = Math.abs(number) >= 99.95 ? number.toFixed(0) : number.toPrecision(3);
-  return `${text} ${plain ? "" : prefix}${unit}`.trim();
+  return unit === "°" ? `${text}°` : `${text} ${plain ? "" : prefix}${unit}`.trim();
 }
 
 /** Returns so many of the numbers [place, text] of a scale that their texts stay apart. */
@@ -51,6 +51,8 @@ const svg = (name) => {
   return icon;
 };
 
+const css = (colour) => `rgb(${colour.map((x) => Math.round(255 * x)).join(" ")})`;
+
 /** Makes an element of the page. */
 export function element(kind, attributes = {}, ...children) {
   const made = document.createElement(kind);
@@ -59,6 +61,13 @@ export function element(kind, attributes = {}, ...children) {
     else made.setAttribute(name, value);
   }
   made.append(...children);
+  return made;
+}
+
+/** Makes a disc of a colour. */
+function spot(colour) {
+  const made = element("i", { className: "spot" });
+  made.style.background = css(colour);
   return made;
 }
 
@@ -95,7 +104,9 @@ export class Panel {
       if (steps) {
         this.bar.append(this.button("step", "One step", ".", actions.step));
       }
-      if (resets) this.bar.append(this.button("reset", "Reset", "0", actions.reset));
+    }
+    if (resets) this.bar.append(this.button("reset", "Reset", "0", actions.reset));
+    if (plays) {
       this.speed = element("select", { title: "Speed" });
       this.speed.setAttribute("aria-label", "Speed");
       for (const one of [0.01, 0.03, 0.1, 0.3, 1, 3]) {
@@ -164,17 +175,14 @@ export class Panel {
     }
   }
 
-  /** Makes a slider for each label; `change` gets the number of the slider and its value. */
-  setSliders(labels, scales, size, open, change) {
+  /** Makes sliders; `change` gets the number of a slider and its value. */
+  setSliders(sliders, title, open, change) {
     this.sliders.replaceChildren();
     this.inputs = [];
-    this.sliders.hidden = !labels.length;
-    if (!labels.length) return;
-    const list = element("details", { open: open && window.innerWidth > 700 },
-      element("summary", {}, `${labels.length} shapes`));
-    labels.forEach((label, k) => {
-      // a full slider displaces some vertex by a fifth of the size of the body
-      const most = scales[k] > 0 ? (0.2 * size) / scales[k] : 1;
+    this.sliders.hidden = !sliders.length;
+    if (!sliders.length) return;
+    const list = element("details", { open: open && window.innerWidth > 700 }, element("summary", {}, title));
+    sliders.forEach(({ label, most, scale, unit, colour }, k) => {
       const input = element("input", { type: "range", min: -1000, max: 1000, value: 0 });
       input.setAttribute("aria-label", label);
       const output = element("output");
@@ -186,16 +194,17 @@ export class Panel {
       };
       input.addEventListener("dblclick", zero);
       input.addEventListener("keydown", ({ key }) => key === "Delete" && zero());
-      this.inputs.push({ input, output, most, scale: scales[k] });
-      list.append(element("label", {}, element("span", {}, label), input, output));
+      this.inputs.push({ input, output, most, scale, unit });
+      const name = element("span", {}, ...(colour ? [spot(colour)] : []), label);
+      list.append(element("label", {}, name, input, output));
     });
     this.sliders.append(list);
   }
 
   /** Shows coordinates at the sliders. */
   setAmounts(q) {
-    this.inputs?.forEach(({ input, output, most, scale }, k) => {
-      const text = q[k] === 0 ? "" : readable(q[k] * scale, "m");
+    this.inputs?.forEach(({ input, output, most, scale, unit }, k) => {
+      const text = q[k] === 0 ? "" : readable(q[k] * scale, unit);
       if (output.value !== text) output.value = text;
       if (!input.matches(":active")) input.value = (1000 * q[k]) / most;
     });
@@ -209,16 +218,11 @@ export class Panel {
     const text = JSON.stringify([shown, marks.map((one) => one.name), missing]);
     if (text === this.legendText) return;
     this.legendText = text;
-    const row = ({ name, colour }) => {
-      const spot = element("i", { className: "spot" });
-      spot.style.background = `rgb(${colour.map((x) => Math.round(255 * x)).join(" ")})`;
-      return element("div", {}, spot, name);
-    };
+    const row = ({ name, colour }) => element("div", {}, spot(colour), name);
     const rows = marks.map(row);
     if (shown) {
       const bar = element("i", { className: "scale" });
-      const css = colours.map((c) => `rgb(${c.map((x) => Math.round(255 * x)).join(" ")})`);
-      bar.style.background = `linear-gradient(to right, ${css.join(", ")})`;
+      bar.style.background = `linear-gradient(to right, ${colours.map(css).join(", ")})`;
       const ticks = apart(shown.ticks).map(([part, number]) => {
         const tick = element("span", {}, number);
         tick.style.left = `${100 * part}%`;
