@@ -123,7 +123,7 @@ def test_missing_libraries_are_named(text, expected):
 def test_help_begins_with_the_overview():
     """As the README says, the overview comes before the list of classes."""
     readme = (ROOT / "README.md").read_text()
-    assert "`print(rf.__doc__)` is an overview of the public names" in readme
+    assert "`print(rf.__doc__)` lists the public names by task" in readme
     shown = pydoc.plain(pydoc.render_doc(rf))
     first = rf.__doc__.splitlines()[0]
     begin = shown.index(first.rstrip("."))
