@@ -20,6 +20,7 @@ double friction_of(int32_t n, int32_t first, int32_t second, double mu, const do
   t.stiff = (double *)stiff;
   t.force = (double *)normal;
   t.friction.mu = mu;
+  t.dimple_damping = 1.0;
   if (rf_pair_friction_reserve(&t.friction, n, size, &err) < 0) return -1.0;
   memcpy(t.friction.rows, rows, 2 * (size_t)n * (size_t)size * sizeof *rows);
   memcpy(t.friction.last, last, 2 * (size_t)n * sizeof *last);

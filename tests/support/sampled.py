@@ -43,5 +43,8 @@ def poses_of(model: rf.ReducedSolid | rf.ProjectedSolid, n: int, bend: float = 0
     """Return random poses (n, r) whose largest displacement is `bend`, m."""
     rng = np.random.default_rng(7)
     rates, shapes = np.linalg.eigh(model.stiffness(np.zeros(model.r)))
+    # eigenvectors have signs by chance
+    looks = np.random.default_rng(8).standard_normal(model.displacement(shapes[:, 0]).size)
+    shapes *= [np.sign(looks @ model.displacement(shape).ravel()) for shape in shapes.T]
     poses = rng.standard_normal((n, model.r)) / np.sqrt(rates) @ shapes.T
     return np.array([bend / np.abs(model.displacement(q)).max() * q for q in poses])
