@@ -22,7 +22,7 @@ from typing import Any
 
 from table import Memory, Row
 
-from reducedfem.errors import PlausibilityWarning
+from reducedfem.errors import GeometryWarning, PlausibilityWarning
 
 
 def _status(field: str) -> int:
@@ -76,8 +76,9 @@ def main() -> None:
         sys.exit("child.py measures one entry for run.py: run that one")
     module, entry, out = sys.argv[1:]
     work = importlib.import_module(module).ENTRIES[entry]
-    # the meshes of the thesis are skins, which users are warned of
-    warnings.simplefilter("ignore", PlausibilityWarning)
+    # the meshes of the thesis are skins, and some surfaces are open, which users are warned of
+    for kind in (GeometryWarning, PlausibilityWarning):
+        warnings.simplefilter("ignore", kind)
     before = resident()
     rows = work()
     # the peak is read first: pickling needs memory as well

@@ -13,6 +13,8 @@ static inline int32_t ones(uint64_t v) {
   return (int32_t)(v * 0x0101010101010101u >> 56);
 }
 
+static int32_t words_of(int32_t bits) { return (bits + WORD - 1) / WORD; }
+
 static inline uint64_t *row_of(uint64_t *rows, int32_t words, int32_t i) {
   return rows + (int64_t)words * i;
 }
@@ -98,7 +100,8 @@ static int64_t eliminate_in_order(int32_t count, int32_t words, uint64_t *row, i
   return entries;
 }
 
-// Sets rows of bits for the nodes of a part; the nodes around it follow.  Returns words a row.
+// Sets rows of bits for the nodes of a part; the nodes around it follow, as many as there are bits.
+// Returns the nodes with bits.
 static int32_t set_rows(rf_dissection_work *w, int32_t count, const int32_t *node) {
   const rf_adjacency *g = w->graph;
   int32_t n = count;
@@ -111,29 +114,30 @@ static int32_t set_rows(rf_dissection_work *w, int32_t count, const int32_t *nod
       w->queue[n - count] = other;
       w->place[other] = n++;
     }
-  const int32_t words = (n + WORD - 1) / WORD;
+  const int32_t words = words_of(n);
   memset(w->bits, 0, (size_t)count * (size_t)words * sizeof *w->bits);
   for (int32_t i = 0; i < count; ++i)
     for (int32_t p = g->ptr[node[i]]; p < g->ptr[node[i] + 1]; ++p)
       if (w->place[g->neighbor[p]] >= 0)
         set_bit(row_of(w->bits, words, i), w->place[g->neighbor[p]]);
   for (int32_t i = 0; i < n; ++i) w->place[i < count ? node[i] : w->queue[i - count]] = -1;
-  return words;
+  return n;
 }
 
 int64_t rf_dissection_leaf(rf_dissection_work *w, int32_t count, int32_t *node) {
-  const int32_t words = set_rows(w, count, node);
+  const int32_t n = set_rows(w, count, node);
   int32_t degree[RF_MOST_LEAF], list[RF_MOST_LEAF], order[RF_MOST_LEAF];
-  const int64_t entries = eliminate(count, words, w->bits, degree, list, order);
+  const int64_t entries = eliminate(count, words_of(n), w->bits, degree, list, order);
   for (int32_t i = 0; i < count; ++i) degree[i] = node[order[i]];
   memcpy(node, degree, (size_t)count * sizeof *node);
-  return entries;
+  return n < RF_LEAF_BITS ? entries : RF_MANY_ENTRIES;
 }
 
 int64_t rf_dissection_entries(rf_dissection_work *w, int32_t count, const int32_t *node) {
   int32_t list[RF_MOST_LEAF];
-  const int32_t words = set_rows(w, count, node);
-  return eliminate_in_order(count, words, w->bits, list);
+  const int32_t n = set_rows(w, count, node);
+  const int64_t entries = eliminate_in_order(count, words_of(n), w->bits, list);
+  return n < RF_LEAF_BITS ? entries : RF_MANY_ENTRIES;
 }
 
 void rf_dissection_leaves(rf_dissection_work *w, int32_t count, int32_t *node) {
@@ -145,7 +149,7 @@ rf_status rf_minimum_degree(const rf_adjacency *graph, int32_t *order, rf_error 
   rf_status st = RF_OK;
   uint64_t *row = NULL;
   int32_t *degree = NULL, *list = NULL;
-  const int32_t n = graph->n, words = (n + WORD - 1) / WORD;
+  const int32_t n = graph->n, words = words_of(n);
   if (n > RF_MINIMUM_DEGREE_MAX)
     return rf_fail(err, RF_ERR_ARG,
                    "exact minimum degree takes up to %d nodes, got %d: use \"amd\", which "

@@ -20,6 +20,7 @@ enum {
   RF_BINS = 2048        // values of a field
 };
 
+static const int64_t RF_MANY_ENTRIES = INT64_MAX;
 static const double RF_LEAST_PART = 0.25;  // smaller side, relative to the set
 
 // Sides of a division.
@@ -137,7 +138,8 @@ void rf_dissection_refine(rf_dissection_work *w, int passes, int patience, int32
 void rf_dissection_flow(rf_dissection_work *w, int32_t size[RF_SIDES]);
 
 // Reorders up to RF_MOST_LEAF nodes of the whole graph by minimum degree.  Returns the entries of
-// their columns of the factor, by nodes.
+// their columns of the factor, by nodes; RF_MANY_ENTRIES, not counted, where these nodes and those
+// around them exceed the bits.
 int64_t rf_dissection_leaf(rf_dissection_work *w, int32_t count, int32_t *node);
 
 // Returns the same of nodes in a given order.

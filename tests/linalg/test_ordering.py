@@ -230,14 +230,19 @@ def pointers(*arrays):
     return [one.ctypes.data_as(ctypes.c_void_p) for one in arrays]
 
 
+def compressed(near):
+    """Return the ends of rows and the neighbours of a dense graph."""
+    ptr = np.concatenate([[0], near.sum(axis=1).cumsum()]).astype(np.int32)
+    return ptr, np.nonzero(near)[1].astype(np.int32)
+
+
 def random_graph(rng, n, pairs):
-    """Return rows and neighbours of a random graph, in compressed form."""
+    """Return a random graph, dense and in compressed form."""
     a, b = rng.integers(0, n, (2, pairs))
     near = np.zeros((n, n), dtype=bool)
     near[a, b] = near[b, a] = True
     np.fill_diagonal(near, False)
-    ptr = np.concatenate([[0], near.sum(axis=1).cumsum()]).astype(np.int32)
-    return near, ptr, np.nonzero(near)[1].astype(np.int32)
+    return near, *compressed(near)
 
 
 @pytest.mark.no_asan(reason="the same C code runs in other tests")
@@ -262,20 +267,24 @@ def test_covers_are_minimum_and_separators_separate(parts, rng, refined):
 
 
 @pytest.mark.no_asan(reason="the same C code runs in other tests")
-def test_separators_are_minimum_cuts_of_the_layers_around_them(parts, rng):
-    """A maximum flow by SciPy: two layers around the cover, capacity 1 between states of a node."""
+@pytest.mark.parametrize(("reach", "layers"), [(0.16, 2), (0.5, 1)])
+def test_separators_are_minimum_cuts_of_the_layers_around_them(parts, rng, reach, layers):
+    """A maximum flow by SciPy: layers around the cover, capacity 1 between states of a node.
+
+    One layer in the graph of more than 45 neighbours a node.
+    """
     sparse = pytest.importorskip("scipy.sparse")
     smaller = 0
     for trial in range(12):
         points = rng.uniform(0, 1, (400, 2)) * [4.0, 1.0]
-        near = np.linalg.norm(points[:, None] - points, axis=2) < 0.16
+        near = np.linalg.norm(points[:, None] - points, axis=2) < reach
         np.fill_diagonal(near, False)
         n, (a, b) = len(points), np.nonzero(near)
-        neighbor = b.astype(np.int32)
-        ptr = np.concatenate([[0], near.sum(axis=1).cumsum()]).astype(np.int32)
+        assert (len(a) > 45 * n) == (layers == 1)
         wave = 0.25 * np.sin(9 * points[:, 1]) if trial % 2 else 0.0
         side = (points[:, 0] + wave > 2.0).astype(np.uint8)
         cover, size = side.copy(), np.zeros(3, dtype=np.int32)
+        ptr, neighbor = compressed(near)
         graph = pointers(ptr, neighbor)
         assert parts.divide(n, *graph, 0, *pointers(cover, size)) == 0
         before, cut = size.copy(), side.copy()
@@ -284,7 +293,7 @@ def test_separators_are_minimum_cuts_of_the_layers_around_them(parts, rng):
         np.testing.assert_array_equal(size, np.bincount(cut, minlength=3))
 
         band = cover == 2
-        for _ in range(2):
+        for _ in range(layers):
             band |= near[band].any(axis=0)
         rest = [np.flatnonzero(~band & (cover == one)) for one in (0, 1)]
         assert min(map(len, rest)) > n / 4, "the band would be cut off"
@@ -303,19 +312,78 @@ def test_separators_are_minimum_cuts_of_the_layers_around_them(parts, rng):
 
 
 @pytest.mark.no_asan(reason="the same C code runs in other tests")
-def test_entries_of_leaves_are_those_of_plain_elimination(parts, rng):
-    for n, pairs in [(1, 1), (9, 12), (70, 150), (256, 700)]:
-        near, ptr, neighbor = random_graph(rng, n, pairs)
-        order, entries = np.zeros(n, dtype=np.int32), np.zeros(2, dtype=np.int64)
+def test_minimum_cuts_leave_a_quarter_on_each_side(parts, rng):
+    """A line with chords, whose band reaches over the smaller side: cuts at the end are smaller."""
+    met = replaced = 0
+    for _ in range(20):
+        n = 400
+        a = rng.integers(0, n - 50, 5 * n)
+        b = a + rng.integers(10, 51, len(a))
+        near = np.zeros((n, n), dtype=bool)
+        near[a, b] = True
+        near[np.arange(n - 1), np.arange(1, n)] = True
+        near |= near.T
+        ptr, neighbor = compressed(near)
+        # a separator of 60 to 110 nodes, more than needed, beside a side of few more than n / 4
+        begin = int(rng.integers(95, 125))
+        side = np.zeros(n, dtype=np.uint8)
+        side[begin : begin + int(rng.integers(60, 110))] = 2
+        side[side.nonzero()[0][-1] + 1 :] = 1
+        if rng.integers(2):
+            side = np.array([1, 0, 2], dtype=np.uint8)[side]
+        before, cut, size = np.bincount(side), side.copy(), np.zeros(3, dtype=np.int32)
         graph = pointers(ptr, neighbor)
-        assert parts.order_leaf(n, *graph, *pointers(order, entries)) == 0
-        assert sorted(order) == list(range(n))
-        nonzeros = plain_counts(near | np.eye(n, dtype=bool), order)[0]
-        np.testing.assert_array_equal(entries, nonzeros - n)
+        assert parts.divide(n, *graph, 3, *pointers(cut, size)) == 0
+        assert not near[np.ix_(cut == 0, cut == 1)].any()
+        np.testing.assert_array_equal(size, np.bincount(cut, minlength=3))
+        assert (size[:2] >= np.minimum(before[:2], n // 4 + 1)).all()
+        replaced += size[2] < before[2]
+        band = side == 2
+        for _ in range(2):
+            band |= near[band].any(axis=0)
+        met += (np.bincount(side[~band], minlength=2) < n // 4 + 1).any()
+    assert met >= 15
+    assert replaced >= 15
 
 
-def test_thin_bars_have_the_fill_of_minimum_degree():
-    """Few nodes across: separators of dissection cost more than they save."""
+@pytest.mark.no_asan(reason="the same C code runs in other tests")
+def test_entries_of_leaves_are_those_of_plain_elimination(parts, rng):
+    for n, pairs, count in [
+        (1, 1, 1), (9, 12, 9), (70, 150, 70), (256, 700, 256), (300, 700, 40), (900, 900, 120),
+    ]:  # fmt: skip
+        near, ptr, neighbor = random_graph(rng, n, pairs)
+        order, entries = np.zeros(count, dtype=np.int32), np.zeros(2, dtype=np.int64)
+        graph = pointers(ptr, neighbor)
+        assert parts.order_leaf(n, *graph, count, *pointers(order, entries)) == 0
+        assert sorted(order) == list(range(count))
+        # nodes around the leaf are eliminated after it
+        rest = np.arange(count, n)
+        after = np.eye(n, dtype=bool) | near
+        after[count:, count:] = True
+        nonzeros = plain_counts(after, np.concatenate([order, rest]))[0]
+        of_rest = len(rest) * (len(rest) + 1) // 2
+        np.testing.assert_array_equal(entries, nonzeros - of_rest - count)
+
+
+@pytest.mark.no_asan(reason="the same C code runs in other tests")
+@pytest.mark.parametrize("around", [900, 983, 984, 1200])
+def test_leaves_with_more_nodes_around_than_bits_are_not_counted(parts, around):
+    """40 nodes in a row, each with its share of those around: 1024 bits are for 1023 nodes."""
+    n = 40 + around
+    near = np.zeros((n, n), dtype=bool)
+    near[np.arange(39), np.arange(1, 40)] = True
+    near[np.arange(around) % 40, np.arange(40, n)] = True
+    near |= near.T
+    ptr, neighbor = compressed(near)
+    order, entries = np.zeros(40, dtype=np.int32), np.zeros(2, dtype=np.int64)
+    graph = pointers(ptr, neighbor)
+    assert parts.order_leaf(n, *graph, 40, *pointers(order, entries)) == 0
+    assert sorted(order) == list(range(40))
+    assert (entries == np.iinfo(np.int64).max).all() == (n >= 1024)
+
+
+def test_short_thin_bars_have_the_fill_of_minimum_degree():
+    """Parts of up to 256 nodes; longer bars have more, see docs/orderings.md."""
     solid = held(box_hexes(24, 2, 2))
     fill = rf.ordering(solid).fill
     assert fill <= 1.02 * rf.ordering(solid, "minimum-degree").fill
