@@ -110,8 +110,9 @@ LATE = [1, 4, 3, 9, 7, 2, 1]
 EARLY = [4, 6, 4, 6, 4, 1, 1]  # a period less or more a cycle
 
 
+@pytest.mark.parametrize("friction", [0.0, 0.5])
 @pytest.mark.parametrize(("local", "delays"), [(False, LATE), (True, LATE), (False, EARLY)])
-def test_shown_forces_against_plain_python(kernels, local, delays):
+def test_shown_forces_against_plain_python(kernels, local, delays, friction):
     """States that come in time, late, and not at all."""
     rng = np.random.default_rng(3)
     cycles = np.array([0, 5, 10, 15, 20, 30, 35])  # whose hand they have
@@ -119,20 +120,23 @@ def test_shown_forces_against_plain_python(kernels, local, delays):
     hand = np.cumsum(rng.normal(scale=1e-3, size=(60, 3)), axis=0)
     hand_s, hand_m = (cycles + 1) * CYCLE, hand[cycles]
     force, root = rng.normal(size=(7, 3)), rng.normal(size=(7, 3, 3))
+    normal = force + 0.3 * rng.normal(size=(7, 3))
+    normal[2] = 0.0
     stiffness = np.ascontiguousarray(100.0 * root @ root.transpose(0, 2, 1))
     found, torque = np.full((60, 3), np.nan), np.full((60, 3), np.nan)
     state = np.full(60, -1, np.int32)
     state[arrivals] = np.arange(7)
     sticks = np.array([0, 1, 1, 0, 1, 0, 0], np.int32)
     kernels.display_rows(
-        int(local), ctypes.c_double(CYCLE), ctypes.c_double(PERIOD), 60,
-        *map(pointer, (hand, state, hand_s, hand_m, force, stiffness, sticks, found, torque)),
+        int(local), *map(ctypes.c_double, (friction, CYCLE, PERIOD)), 60,
+        *map(pointer, (hand, state, hand_s, hand_m, force, normal, stiffness, sticks)),
+        *map(pointer, (found, torque)),
     )  # fmt: skip
-    plain, expected = PlainDisplay(local, PERIOD), []
+    plain, expected = PlainDisplay(local, PERIOD, friction), []
     for k, x in enumerate(hand):
         if state[k] >= 0:
             j = state[k]
-            plain.take(hand_s[j], hand_m[j], force[j], stiffness[j], sticks[j])
+            plain.take(hand_s[j], hand_m[j], force[j], normal[j], stiffness[j], sticks[j])
         expected.append(plain.show((k + 1) * CYCLE, x))
     assert np.abs(found - expected).max() < 1e-12
     assert not found[:5].any()
