@@ -58,13 +58,13 @@ class PlainSecant:
             inverse = np.linalg.inv(self.ways + self.noise**2 * np.eye(3))
             whole = self.ways @ inverse @ self.changes @ inverse
             most = 2.0 * np.linalg.norm(force) / self.depth if self.depth > self.noise else 0.0
-            value, vector = np.linalg.eigh(0.5 * (whole + whole.T))
-            self.stiffness = (vector * np.clip(value, 0.0, most)) @ vector.T
-            self.shown = self.stiffness
+            self.stiffness = clipped(0.5 * (whole + whole.T), most)
+            used = self.stiffness
             if self.held < self.sticks_after:
                 size = np.linalg.norm(normal)
                 n = normal / size if size > 0.0 else 0.0 * normal
-                self.shown = (n @ self.stiffness @ n) * np.outer(n, n)
+                used = (n @ self.stiffness @ n) * np.outer(n, n)
+            self.shown = clipped(0.75 * self.shown + 0.25 * used, most)
         self.place, self.force = place, force
         return self.shown
 
@@ -121,6 +121,11 @@ class PlainDisplay:
         a, b = (one[1] - one[3] @ (x - one[0]) for one in (self.before, self.now))
         part = self.part(time)
         return (1 - part) * a + part * b
+
+
+def clipped(matrix, most):
+    value, vector = np.linalg.eigh(matrix)
+    return (vector * np.clip(value, 0.0, most)) @ vector.T
 
 
 def shortened(vector, most):

@@ -64,11 +64,7 @@ def test_secants_against_plain_python(kernels):
         sticks.append(plain.held >= 5)
     assert np.allclose(found, measured, rtol=0, atol=1e-9)
     assert np.allclose(shown, expected, rtol=0, atol=1e-9)
-    stiff, part = (np.abs(one).max(axis=(1, 2)) for one in (found, found - shown))
-    for one in (True, False):
-        some = (stiff > 1.0) & (np.array(sticks) == one)
-        assert some.sum() > 5
-        assert ((part[some] == 0.0) == one).all()
+    assert 5 < np.sum(sticks) < 50
     large = np.abs(expected).max(axis=(1, 2)) > 1.0
     assert large[[5, 39, 55]].all()
     assert not large[[18, 19, 22, 30, 40]].any()
@@ -83,13 +79,16 @@ def test_the_stiffness_of_a_linear_body_is_found(kernels):
     true = plane.T @ [[80.0, 10.0], [10.0, 90.0]] @ plane
     place = (np.cumsum(rng.normal(scale=1e-3, size=(40, 2)), axis=0) - 0.02) @ plane
     place = np.concatenate([np.zeros((1, 3)), place, np.repeat(place[-1:], 40, axis=0)])
-    found, shown, _, squares = secants(kernels, [0] + 80 * [1], place, -place @ true)
-    for k in (40, 80):
-        assert np.allclose(found[k], true, rtol=1e-3, atol=1e-3)
-        n = place[k] @ true / np.linalg.norm(place[k] @ true)
-        assert np.allclose(shown[k], (n @ true @ n) * np.outer(n, n), rtol=1e-3, atol=1e-3)
-    # across the force nothing is shown
-    assert 0.05 * squares[0] < squares[1] < 0.7 * squares[0]
+    one = [0] + 80 * [1]
+    found, shown, _, squares = secants(kernels, one, place, -place @ true)
+    _, whole, _, less = secants(kernels, one, place, -place @ true, held=one)
+    assert np.allclose(found[[40, 80]], true, rtol=1e-3, atol=1e-3)
+    n = place[80] @ true / np.linalg.norm(place[80] @ true)
+    assert np.allclose(shown[80], (n @ true @ n) * np.outer(n, n), rtol=1e-3, atol=1e-3)
+    assert np.allclose(whole[80], true, rtol=1e-3, atol=1e-3)
+    # across the force nothing is shown of a tool that slides
+    assert 0.05 * squares[0] < squares[1] < 0.8 * squares[0]
+    assert less[1] < 0.5 * squares[1]
 
 
 def test_the_stiffness_is_at_most_twice_the_secant(kernels):
