@@ -5,9 +5,9 @@
 
 #include "linalg/vec3.h"
 
-static const double MOST = 2.0;  // times the force over the depth
+static const double MOST = 2.0;       // times the force over the depth
 static const double COMES_IN = 0.25;  // part of a change of what is used, by state
-enum { SWEEPS = 6 };             // of Jacobi's method, whose error is squared in each
+enum { SWEEPS = 6 };                  // of Jacobi's method, whose error is squared in each
 
 static void clear(rf_explicit_secant *s) {
   s->states = s->open = s->held = 0;

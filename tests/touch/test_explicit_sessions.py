@@ -101,7 +101,8 @@ def test_a_slower_simulation_against_plain_python(kind):
     records = made.run(len(places))
     report = made.report()
     made.close()
-    display, secant = PlainDisplay(kind == "stiffness", PERIOD, 0.3), PlainSecant(5e-6, np.exp(-0.1))
+    display = PlainDisplay(kind == "stiffness", PERIOD, friction=0.3)
+    secant = PlainSecant(5e-6, np.exp(-0.1))
     script, force, proxy = lead(other, moved, places, turns, 5), [], []
     waiting, tool, nodes, sticks = [], None, [], 0
     for k, x in enumerate(places):
