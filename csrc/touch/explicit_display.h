@@ -7,9 +7,8 @@
 // comes in linearly for the one before in a period: as the next one follows then, the force moves
 // at the speed of the states.  While the tool sticks, all of the stiffness foresees the change, and
 // half a period is enough.  The local stiffness changes the force of the states by at most its
-// size, so that it never pulls; and across the normal forces of the states up to friction times
-// their size, or not at all if it is there already, as a tool that begins to slide is not held by
-// more.
+// size, so that it never pulls.  Across the normal force N it makes forces no larger than friction
+// times |N|, or than that of the states: a tool that begins to slide is held by no more.
 //
 // Stability: a body of stiffness k has F_j = -k x_j.  With weights a(t, s) of the speeds x'(s)
 // since the states shown at t,
