@@ -248,6 +248,8 @@ typedef struct folding {
   const double *from;
   double *to;
   bool upper;
+  int32_t n_rows;
+  const int32_t *row;  // NULL: all of them
 } folding;
 
 static void fold_row(const folding *j, int32_t i) {
@@ -276,15 +278,18 @@ static void fold_row(const folding *j, int32_t i) {
 static rf_status fold_some(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const folding *j = context;
-  const int32_t n = j->solid->graph.n, first = (int32_t)task * ROWS_PER_TASK;
-  for (int32_t i = first; i < n && i < first + ROWS_PER_TASK; ++i) fold_row(j, i);
+  const int32_t first = (int32_t)task * ROWS_PER_TASK;
+  for (int32_t i = first; i < j->n_rows && i < first + ROWS_PER_TASK; ++i)
+    fold_row(j, j->row ? j->row[i] : i);
   return RF_OK;
 }
 
 rf_status rf_constrained_fold_blocks(const rf_solid *s, const rf_run *run, const double *from,
-                                     bool upper, double *to, rf_error *err) {
-  folding job = {.solid = s, .from = from, .to = to, .upper = upper};
-  return rf_run_tasks(run, (s->graph.n + ROWS_PER_TASK - 1) / ROWS_PER_TASK, 0, fold_some, &job,
+                                     bool upper, int32_t n_rows, const int32_t *row, double *to,
+                                     rf_error *err) {
+  folding job = {.solid = s, .from = from, .to = to, .upper = upper, .n_rows = n_rows, .row = row};
+  if (!row) job.n_rows = s->graph.n;
+  return rf_run_tasks(run, (job.n_rows + ROWS_PER_TASK - 1) / ROWS_PER_TASK, 0, fold_some, &job,
                       err);
 }
 

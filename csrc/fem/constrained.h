@@ -29,11 +29,12 @@ RF_MUST_CHECK rf_status rf_constrained_create(rf_solid *elements, rf_solid *soli
 void rf_constrained_free(rf_constrained *constrained);  // NULL is allowed
 
 // Fold numbers and blocks on the pattern of the elements to that of the solid; read entries on and
-// above the diagonal.  upper: leave blocks below the diagonal.
+// above the diagonal.  upper: leave blocks below the diagonal.  row: of the solid; only entries in
+// these rows and columns are whole then; NULL: all rows.
 void rf_constrained_fold_numbers(const rf_solid *solid, const double *from, double *to);
 RF_MUST_CHECK rf_status rf_constrained_fold_blocks(const rf_solid *solid, const rf_run *run,
-                                                   const double *from, bool upper, double *to,
-                                                   rf_error *err);
+                                                   const double *from, bool upper, int32_t n_rows,
+                                                   const int32_t *row, double *to, rf_error *err);
 
 // Computes numbers on the pattern of a solid without constraints.
 typedef rf_status rf_numbers_of_elements(const rf_solid *elements, const void *context,

@@ -229,7 +229,8 @@ static rf_status run_constrained(const evaluation *wanted, const rf_run *run, do
                                err));
   if (wanted->force) rf_constraints_fold_rt(s->mesh->constraints, wanted->force);
   if (blocks)
-    RF_TRY(rf_constrained_fold_blocks(s, run, blocks, wanted->upper, wanted->tangent, err));
+    RF_TRY(
+        rf_constrained_fold_blocks(s, run, blocks, wanted->upper, 0, NULL, wanted->tangent, err));
 done:
   rf_free(u);
   rf_free(v);

@@ -272,8 +272,9 @@ static rf_status assemble(build *b, int32_t index, int32_t count, rf_error *err)
   for (int32_t e = b->first[index]; e >= 0; e = b->next[e]) add_element(b, e);
   add_ghosts(b, index, count);
   if (b->cells == b->solid) return st;
-  RF_TRY(rf_constrained_fold_blocks(b->solid, b->run, b->own, false, b->value, err));
-  clear(b, count);  // folding reads all rows
+  RF_TRY(
+      rf_constrained_fold_blocks(b->solid, b->run, b->own, false, count, b->list, b->value, err));
+  clear(b, count);  // folding reads rows of other blocks
 done:
   return st;
 }

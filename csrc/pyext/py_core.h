@@ -110,6 +110,22 @@ typedef struct py_run {
 // Returns the time of a monotonic clock, s.
 double py_now_s(void);
 
+// Ctrl-C within a call under locks: it is taken there, and returned afterwards, as its handlers may
+// ask for the locks.  A descriptor of signal.set_wakeup_fd has a byte for each of both.
+typedef struct py_interrupt {
+  double next_s;
+  bool of_main;  // thread: others see no signal
+  bool came;
+} py_interrupt;
+
+// Returns 0, or -1 with an exception.
+int py_interrupt_init(py_interrupt *i);
+// Progress of the call, without the GIL: true if Ctrl-C came.
+int py_interrupt_look(void *context, int64_t done, int64_t total);
+// Returns the signal to Python, without the GIL, whose handlers the next poll of the run calls;
+// false: none was taken.
+bool py_interrupt_return(py_interrupt *i, py_run *run);
+
 // Returns 0, or -1 with InputTypeError or InputError.
 int py_run_init(py_state *state, py_run *r, PyObject *callable, int threads);
 

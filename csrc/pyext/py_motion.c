@@ -208,35 +208,6 @@ static int64_t chunk_of(const py_motion *self, const rf_motion *m) {
   return chunk < MOST_JOINT ? chunk : MOST_JOINT;
 }
 
-// Looks for Ctrl-C within a step, under its locks: handlers of signals may ask for these, and run
-// afterwards.
-typedef struct interrupt {
-  double next_s;
-  bool came;
-} interrupt;
-
-static int look_for_interrupt(void *context, int64_t done, int64_t total) {
-  interrupt *i = context;
-  (void)done, (void)total;
-  const double now = py_now_s();
-  if (i->came || now < i->next_s) return i->came;
-  i->next_s = now + 0.05;
-  const PyGILState_STATE gil = PyGILState_Ensure();
-  i->came = PyOS_InterruptOccurred() != 0;
-  PyGILState_Release(gil);
-  return i->came;
-}
-
-// Runs the handlers of the signal that was taken.
-static rf_status handle_interrupt(interrupt *i, py_run *run, rf_error *err) {
-  const PyGILState_STATE gil = PyGILState_Ensure();
-  PyErr_SetInterrupt();
-  PyGILState_Release(gil);
-  i->came = false;
-  run->next_signals_s = 0.0;
-  return rf_run_poll(&run->run, err);
-}
-
 // Makes steps of dt_s, or of the usual length where it is 0.
 static rf_status step_of(rf_motion *m, const rf_run *run, const double *force, int64_t n,
                          double dt_s, rf_error *err) {
@@ -273,16 +244,20 @@ static PyObject *step(PyObject *object, PyObject *args) {
   rf_status st = RF_OK;
   int64_t shortened = 0;
   double farthest = 0.0;
+  py_interrupt signal;
+  if (py_interrupt_init(&signal) < 0) {
+    py_in_release(&force);
+    return NULL;
+  }
   Py_BEGIN_ALLOW_THREADS
   // the lock is held for a chunk of steps only, and not while progress is reported: callables and
   // other threads may read the simulation in between
-  interrupt signal = {0};
   rf_run quiet = {.threads = threads, .progress_context = &signal};
   lock_calling(object);
   rf_collide *const contact = ((rf_motion *)self->object.held)->collide;
   for (int32_t k = 0; contact && k < contact->n_bodies; ++k)
     memset(contact->body[k].impulse, 0, sizeof contact->body[k].impulse);
-  if (contact && contact->inside) quiet.progress = look_for_interrupt;
+  if (contact && contact->inside && signal.of_main) quiet.progress = py_interrupt_look;
   int64_t chunk = chunk_of(self, self->object.held);
   unlock_calling(object);
   for (int64_t done = 0; done < n && st >= 0;) {
@@ -296,8 +271,10 @@ static PyObject *step(PyObject *object, PyObject *args) {
     chunk = chunk_of(self, motion);
     done += st >= 0 ? count : motion->report.steps - steps;
     unlock_calling(object);
-    // steps continue if the handlers raise nothing
-    if (st == RF_ERR_INTERRUPTED && signal.came) st = handle_interrupt(&signal, &run, &err);
+    // steps continue if the handlers raise nothing; a step that was stopped begins again, so that
+    // signals more frequent than its solve let it never end
+    if (py_interrupt_return(&signal, &run) && st == RF_ERR_INTERRUPTED)
+      st = rf_run_poll(&run.run, &err);
     if (st >= 0) st = rf_run_progress(&run.run, done, n, &err);
   }
   Py_END_ALLOW_THREADS

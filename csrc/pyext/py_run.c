@@ -51,3 +51,37 @@ int py_run_init(py_state *state, py_run *r, PyObject *callable, int threads) {
   r->run = (rf_run){.threads = threads, .progress = on_progress, .progress_context = r};
   return 0;
 }
+
+int py_interrupt_init(py_interrupt *i) {
+  PyObject *module = PyImport_ImportModule("threading");
+  PyObject *thread = module ? PyObject_CallMethod(module, "main_thread", NULL) : NULL;
+  PyObject *ident = thread ? PyObject_GetAttrString(thread, "ident") : NULL;
+  const unsigned long number = ident ? PyLong_AsUnsignedLong(ident) : 0;
+  Py_XDECREF(ident);
+  Py_XDECREF(thread);
+  Py_XDECREF(module);
+  *i = (py_interrupt){.of_main = number == PyThread_get_thread_ident()};
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+int py_interrupt_look(void *context, int64_t done, int64_t total) {
+  py_interrupt *i = context;
+  (void)done, (void)total;
+  const double now = py_now_s();
+  if (i->came || now < i->next_s) return i->came;
+  i->next_s = now + PROGRESS_PERIOD_S;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  i->came = PyOS_InterruptOccurred() != 0;
+  PyGILState_Release(gil);
+  return i->came;
+}
+
+bool py_interrupt_return(py_interrupt *i, py_run *run) {
+  if (!i->came) return false;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  PyErr_SetInterrupt();
+  PyGILState_Release(gil);
+  i->came = false;
+  run->next_signals_s = 0.0;
+  return true;
+}

@@ -95,6 +95,7 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->period_s = set->cycle_s * set->cycles;
   x->stall_s = fmax(STALL_PERIODS * x->period_s, STALL_S);
   x->display.local = set->way == RF_EXPLICIT_stiffness;
+  x->display.friction = x->tool->proxy->friction;
   x->display.cycle_s = set->cycle_s;
   x->display.period_s = x->period_s;
   x->secant.noise_m = NOISE_M_S * x->period_s;

@@ -7,7 +7,8 @@
 // comes in linearly for the one before in a period: as the next one follows then, the force moves
 // at the speed of the states.  While the tool sticks, all of the stiffness foresees the change, and
 // half a period is enough.  The local stiffness changes the force of the states by at most its
-// size, so that it never pulls.
+// size, so that it never pulls.  Across the normal force N it makes forces no larger than friction
+// times |N|, or than that of the states: a tool that begins to slide is held by no more.
 //
 // Stability: a body of stiffness k has F_j = -k x_j.  With weights a(t, s) of the speeds x'(s)
 // since the states shown at t,
@@ -29,6 +30,7 @@
 typedef struct rf_explicit_law {
   double hand_m[3];
   double force_n[3], torque_nm[3];  // on the tool, about its position
+  double normal_n[3];               // of the force, the part without friction
   double stiffness[9];              // N/m
 } rf_explicit_law;
 
@@ -49,6 +51,7 @@ typedef struct rf_explicit_state {
 
 typedef struct rf_explicit_display {
   bool local;                   // "stiffness"
+  double friction;              // coefficient
   double cycle_s, period_s;     // T and S
   rf_explicit_state now, next;  // shown; known, and shown later
   rf_explicit_law before;       // shown at begun_s

@@ -32,6 +32,26 @@ static void add(const rf_explicit_law *law, double part, const double hand_m[3],
   }
 }
 
+static void mix(const double a[3], const double b[3], double part, double out[3]) {
+  for (int i = 0; i < 3; ++i) out[i] = (1.0 - part) * a[i] + part * b[i];
+}
+
+// Limits a force across a normal force by friction, or by what a force of the states has there.
+static void limit_across(const double normal_n[3], double friction, const double states_n[3],
+                         double force_n[3]) {
+  const double size = rf_vec3_length(normal_n);
+  if (size == 0.0) return;
+  double n[3], held[3], across[3];
+  for (int i = 0; i < 3; ++i) n[i] = normal_n[i] / size;
+  const double along = rf_vec3_dot(force_n, n), along_states = rf_vec3_dot(states_n, n);
+  for (int i = 0; i < 3; ++i) {
+    held[i] = states_n[i] - along_states * n[i];
+    across[i] = force_n[i] - along * n[i];
+  }
+  if (rf_vec3_limit(across, fmax(friction * size, rf_vec3_length(held))))
+    for (int i = 0; i < 3; ++i) force_n[i] = along * n[i] + across[i];
+}
+
 static void show(const rf_explicit_display *d, double part, const double hand_m[3],
                  double force_n[3], double torque_nm[3]) {
   for (int i = 0; i < 3; ++i) force_n[i] = torque_nm[i] = 0.0;
@@ -39,9 +59,10 @@ static void show(const rf_explicit_display *d, double part, const double hand_m[
   add(&d->now.law, part, hand_m, force_n, torque_nm);
   if (!d->local) return;
   // the local stiffness must not pull: it changes the force of the states by at most its size
-  double towards[3], change[3];
-  for (int i = 0; i < 3; ++i)
-    towards[i] = (1.0 - part) * d->before.force_n[i] + part * d->now.law.force_n[i];
+  double towards[3], normal[3], change[3];
+  mix(d->before.force_n, d->now.law.force_n, part, towards);
+  mix(d->before.normal_n, d->now.law.normal_n, part, normal);
+  limit_across(normal, d->friction, towards, force_n);
   const double size = rf_vec3_length(towards);
   rf_vec3_sub(force_n, towards, change);
   if (rf_vec3_limit(change, size))
@@ -56,6 +77,7 @@ static void advance(rf_explicit_display *d, double time_s, const double hand_m[3
   rf_explicit_law shown;
   show(d, part, hand_m, shown.force_n, shown.torque_nm);
   memcpy(shown.hand_m, hand_m, sizeof shown.hand_m);
+  mix(d->before.normal_n, d->now.law.normal_n, part, shown.normal_n);
   for (int i = 0; i < 9; ++i)
     shown.stiffness[i] = (1.0 - part) * d->before.stiffness[i] + part * d->now.law.stiffness[i];
   d->before = shown;

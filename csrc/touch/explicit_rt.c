@@ -32,6 +32,7 @@ static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_ha
     s->law.hand_m[i] = hand->pose.position_m[i];
     s->law.force_n[i] = 0.0 - step->total[i];
     s->law.torque_nm[i] = 0.0 - step->torque[i];
+    s->law.normal_n[i] = 0.0 - step->pushed[i];
     s->slip_m[i] = slides ? hand->pose.position_m[i] - from->position_m[i] : 0.0;
   }
   const rf_motion *m = x->set.motion;
@@ -44,7 +45,7 @@ static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_ha
   x->nodes = nodes;
   memcpy(now.place_m, s->law.hand_m, sizeof now.place_m);
   memcpy(now.force_n, s->law.force_n, sizeof now.force_n);
-  for (int i = 0; i < 3; ++i) now.normal_n[i] = 0.0 - step->pushed[i];
+  memcpy(now.normal_n, s->law.normal_n, sizeof now.normal_n);
   rf_explicit_secant_take_rt(&x->secant, &now);
   const bool known = x->secant.states > x->fewest;
   s->most_n_per_m = known ? rf_explicit_secant_most_rt(&x->secant) : 0.0;

@@ -10,7 +10,9 @@
 // All of K is used while the tool sticks, i.e. once the same nodes have touched, and none has
 // slid, for some states.  Else only  n (n.K n) n^T, n the unit vector of the normal forces: across
 // the normal the force depends on the path then, as friction turns with the motion and nodes come
-// and go under a tool that rubs, so that changes of the past foresee nothing.
+// and go under a tool that rubs, so that changes of the past foresee nothing.  A quarter of a
+// change of what is used comes in with each state: a tool that begins to move or to slide is late
+// by two periods, and a stiffness that came at once would make it up in one.
 //
 // Eigenvalues of K are clamped to [0, 2 |F| / z], with the present force F and the depth z: the sum
 // of the ways of the tool against the force, from the contact's beginning.  A contact that stiffens
@@ -40,7 +42,7 @@ typedef struct rf_explicit_secant {
   double ways[9];        // sum d d^T, m^2
   double changes[9];     // sum y d^T, N m
   double stiffness[9];   // K, N/m
-  double used[9];        // all of it, or its part along the normal
+  double used[9];        // that comes in: all of it, or its part along the normal
   // of all states: squares of changes, and of those that the stiffness used did not foresee
   double changed_n2, missed_n2;
 } rf_explicit_secant;

@@ -5,8 +5,9 @@
 
 #include "linalg/vec3.h"
 
-static const double MOST = 2.0;  // times the force over the depth
-enum { SWEEPS = 6 };             // of Jacobi's method, whose error is squared in each
+static const double MOST = 2.0;       // times the force over the depth
+static const double COMES_IN = 0.25;  // part of a change of what is used, by state
+enum { SWEEPS = 6 };                  // of Jacobi's method, whose error is squared in each
 
 static void clear(rf_explicit_secant *s) {
   s->states = s->open = s->held = 0;
@@ -141,8 +142,13 @@ void rf_explicit_secant_take_rt(rf_explicit_secant *s, const rf_explicit_touch *
     deepen(s, now->place_m, now->force_n);
     if (s->states > 0) {
       add(s, now->place_m, now->force_n);
-      estimate(s, limit(s, now->force_n));
+      const double most = limit(s, now->force_n);
+      double before[9];
+      memcpy(before, s->used, sizeof before);
+      estimate(s, most);
       show(s, now->normal_n);
+      for (int i = 0; i < 9; ++i) s->used[i] = before[i] + COMES_IN * (s->used[i] - before[i]);
+      clamp(s->used, most);
     }
     ++s->states;
     s->open = 0;

@@ -357,3 +357,20 @@ def test_signals_do_not_change_steps(raises):
     for name in ("q", "qdot", "time"):
         assert np.array_equal(getattr(sims[0].state, name), getattr(sims[1].state, name))
     assert touched > 10
+
+
+def test_other_threads_make_the_same_steps():
+    """They see no signals, and look for none."""
+    states = []
+    for threaded in (False, True):
+        tool = rf.RigidProxy(FLOOR, friction=0.5)
+        tool.move([0.0, 0.0, 1e-3], velocity=[0.1, 0.0, 0.0])
+        solid = block((4, 4, 1), (0.2, 0.2, 0.03))
+        sim = rf.CentralDifferences(solid, 1e-3, (5.0, 1e-3), contact=tool, implicit_damping=True)
+        thread = threading.Thread(target=sim.step, args=(10.0 * solid.gravity(), 60))
+        (thread.start if threaded else thread.run)()
+        if threaded:
+            thread.join()
+        states.append(sim.state.q)
+    assert np.array_equal(*states)
+    assert sim.contact.nodes.size > 10

@@ -33,7 +33,7 @@ def test_each_mark_can_be_missed():
         {"least": {"delay": [1.0], "stiffness": [0.5]}},
         {"stiffest": {None: 2e5, "delay": 1e5, "stiffness": 3e5}},
         {"errors": {"delay": 0.01, "stiffness": 0.02}},
-        {"changes": {None: 0.06, "delay": 0.04, "stiffness": 0.05}},
+        {"changes": {None: 0.06, "delay": 0.04, "stiffness": 0.09}},
         {"rubs": {"delay": 0.08, "stiffness": 0.09}},
     ):
         assert len(z00_haptics.misses(good | change, (5e-3,))) == 1

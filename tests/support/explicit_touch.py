@@ -58,13 +58,13 @@ class PlainSecant:
             inverse = np.linalg.inv(self.ways + self.noise**2 * np.eye(3))
             whole = self.ways @ inverse @ self.changes @ inverse
             most = 2.0 * np.linalg.norm(force) / self.depth if self.depth > self.noise else 0.0
-            value, vector = np.linalg.eigh(0.5 * (whole + whole.T))
-            self.stiffness = (vector * np.clip(value, 0.0, most)) @ vector.T
-            self.shown = self.stiffness
+            self.stiffness = clipped(0.5 * (whole + whole.T), most)
+            used = self.stiffness
             if self.held < self.sticks_after:
                 size = np.linalg.norm(normal)
                 n = normal / size if size > 0.0 else 0.0 * normal
-                self.shown = (n @ self.stiffness @ n) * np.outer(n, n)
+                used = (n @ self.stiffness @ n) * np.outer(n, n)
+            self.shown = clipped(0.75 * self.shown + 0.25 * used, most)
         self.place, self.force = place, force
         return self.shown
 
@@ -72,22 +72,22 @@ class PlainSecant:
 class PlainDisplay:
     """Forces of a slower simulation at the rate of the hand, by their definition."""
 
-    def __init__(self, local, period):
-        self.local, self.period = local, period
-        zero = np.zeros(3), np.zeros(3), np.zeros((3, 3)), False
+    def __init__(self, local, period, friction):
+        self.local, self.period, self.friction = local, period, friction
+        zero = np.zeros(3)
+        zero = zero, zero, zero, np.zeros((3, 3)), False
         self.before, self.now, self.begun = zero, zero, 0.0
         self.waiting = self.newest = None
 
-    def take(self, time, place, force, stiffness, sticks):
+    def take(self, time, place, force, normal, stiffness, sticks):
         """Take a state: the time and place of its hand."""
         law = (stiffness, sticks) if self.local else (np.zeros((3, 3)), False)
-        self.newest = time, (place, force, *law)
+        self.newest = time, (place, force, normal, *law)
 
     def advance(self, time, place):
         if self.waiting and time > self.waiting[0] + self.period - 0.5 * CYCLE:
-            part = self.part(time)
-            mixed = (1 - part) * self.before[2] + part * self.now[2]
-            self.before = place, self.shown(time, place), mixed, False
+            normal, stiffness = self.mixed(time, 2), self.mixed(time, 3)
+            self.before = place, self.shown(time, place), normal, stiffness, False
             self.now, self.begun, self.waiting = self.waiting[1], time, None
 
     def show(self, time, place):
@@ -98,20 +98,39 @@ class PlainDisplay:
         return self.shown(time, place)
 
     def shown(self, time, place):
-        force, part = self.law(time, place), self.part(time)
-        towards = (1 - part) * self.before[1] + part * self.now[1]
-        change, most = force - towards, np.linalg.norm(towards)
-        size = np.linalg.norm(change)
-        return towards + change * (most / size) if self.local and size > most else force
+        force, towards, normal = self.law(time, place), self.mixed(time, 1), self.mixed(time, 2)
+        if not self.local:
+            return force
+        if np.any(normal):
+            size = np.linalg.norm(normal)
+            along = np.outer(normal, normal) / size**2
+            held, across = towards - along @ towards, force - along @ force
+            most = max(self.friction * size, np.linalg.norm(held))
+            force = along @ force + shortened(across, most)
+        return towards + shortened(force - towards, np.linalg.norm(towards))
 
     def part(self, time):
-        comes_in = self.period * (0.5 if self.now[3] else 1.0)
+        comes_in = self.period * (0.5 if self.now[4] else 1.0)
         return min((time - self.begun) / comes_in, 1.0)
 
+    def mixed(self, time, k):
+        part = self.part(time)
+        return (1 - part) * self.before[k] + part * self.now[k]
+
     def law(self, time, x):
-        a, b = (force - k @ (x - place) for place, force, k, _ in (self.before, self.now))
+        a, b = (one[1] - one[3] @ (x - one[0]) for one in (self.before, self.now))
         part = self.part(time)
         return (1 - part) * a + part * b
+
+
+def clipped(matrix, most):
+    value, vector = np.linalg.eigh(matrix)
+    return (vector * np.clip(value, 0.0, most)) @ vector.T
+
+
+def shortened(vector, most):
+    size = np.linalg.norm(vector)
+    return vector * (most / size) if size > most else vector
 
 
 def block(young=1e4, cells=(3, 3, 2), size=SIZE, **options):

@@ -64,11 +64,7 @@ def test_secants_against_plain_python(kernels):
         sticks.append(plain.held >= 5)
     assert np.allclose(found, measured, rtol=0, atol=1e-9)
     assert np.allclose(shown, expected, rtol=0, atol=1e-9)
-    stiff, part = (np.abs(one).max(axis=(1, 2)) for one in (found, found - shown))
-    for one in (True, False):
-        some = (stiff > 1.0) & (np.array(sticks) == one)
-        assert some.sum() > 5
-        assert ((part[some] == 0.0) == one).all()
+    assert 5 < np.sum(sticks) < 50
     large = np.abs(expected).max(axis=(1, 2)) > 1.0
     assert large[[5, 39, 55]].all()
     assert not large[[18, 19, 22, 30, 40]].any()
@@ -83,13 +79,16 @@ def test_the_stiffness_of_a_linear_body_is_found(kernels):
     true = plane.T @ [[80.0, 10.0], [10.0, 90.0]] @ plane
     place = (np.cumsum(rng.normal(scale=1e-3, size=(40, 2)), axis=0) - 0.02) @ plane
     place = np.concatenate([np.zeros((1, 3)), place, np.repeat(place[-1:], 40, axis=0)])
-    found, shown, _, squares = secants(kernels, [0] + 80 * [1], place, -place @ true)
-    for k in (40, 80):
-        assert np.allclose(found[k], true, rtol=1e-3, atol=1e-3)
-        n = place[k] @ true / np.linalg.norm(place[k] @ true)
-        assert np.allclose(shown[k], (n @ true @ n) * np.outer(n, n), rtol=1e-3, atol=1e-3)
-    # across the force nothing is shown
-    assert 0.05 * squares[0] < squares[1] < 0.7 * squares[0]
+    one = [0] + 80 * [1]
+    found, shown, _, squares = secants(kernels, one, place, -place @ true)
+    _, whole, _, less = secants(kernels, one, place, -place @ true, held=one)
+    assert np.allclose(found[[40, 80]], true, rtol=1e-3, atol=1e-3)
+    n = place[80] @ true / np.linalg.norm(place[80] @ true)
+    assert np.allclose(shown[80], (n @ true @ n) * np.outer(n, n), rtol=1e-3, atol=1e-3)
+    assert np.allclose(whole[80], true, rtol=1e-3, atol=1e-3)
+    # across the force nothing is shown of a tool that slides
+    assert 0.05 * squares[0] < squares[1] < 0.8 * squares[0]
+    assert less[1] < 0.5 * squares[1]
 
 
 def test_the_stiffness_is_at_most_twice_the_secant(kernels):
@@ -110,8 +109,9 @@ LATE = [1, 4, 3, 9, 7, 2, 1]
 EARLY = [4, 6, 4, 6, 4, 1, 1]  # a period less or more a cycle
 
 
+@pytest.mark.parametrize("friction", [0.0, 0.5])
 @pytest.mark.parametrize(("local", "delays"), [(False, LATE), (True, LATE), (False, EARLY)])
-def test_shown_forces_against_plain_python(kernels, local, delays):
+def test_shown_forces_against_plain_python(kernels, local, delays, friction):
     """States that come in time, late, and not at all."""
     rng = np.random.default_rng(3)
     cycles = np.array([0, 5, 10, 15, 20, 30, 35])  # whose hand they have
@@ -119,20 +119,23 @@ def test_shown_forces_against_plain_python(kernels, local, delays):
     hand = np.cumsum(rng.normal(scale=1e-3, size=(60, 3)), axis=0)
     hand_s, hand_m = (cycles + 1) * CYCLE, hand[cycles]
     force, root = rng.normal(size=(7, 3)), rng.normal(size=(7, 3, 3))
+    normal = force + 0.3 * rng.normal(size=(7, 3))
+    normal[2] = 0.0
     stiffness = np.ascontiguousarray(100.0 * root @ root.transpose(0, 2, 1))
     found, torque = np.full((60, 3), np.nan), np.full((60, 3), np.nan)
     state = np.full(60, -1, np.int32)
     state[arrivals] = np.arange(7)
     sticks = np.array([0, 1, 1, 0, 1, 0, 0], np.int32)
     kernels.display_rows(
-        int(local), ctypes.c_double(CYCLE), ctypes.c_double(PERIOD), 60,
-        *map(pointer, (hand, state, hand_s, hand_m, force, stiffness, sticks, found, torque)),
+        int(local), *map(ctypes.c_double, (friction, CYCLE, PERIOD)), 60,
+        *map(pointer, (hand, state, hand_s, hand_m, force, normal, stiffness, sticks)),
+        *map(pointer, (found, torque)),
     )  # fmt: skip
-    plain, expected = PlainDisplay(local, PERIOD), []
+    plain, expected = PlainDisplay(local, PERIOD, friction), []
     for k, x in enumerate(hand):
         if state[k] >= 0:
             j = state[k]
-            plain.take(hand_s[j], hand_m[j], force[j], stiffness[j], sticks[j])
+            plain.take(hand_s[j], hand_m[j], force[j], normal[j], stiffness[j], sticks[j])
         expected.append(plain.show((k + 1) * CYCLE, x))
     assert np.abs(found - expected).max() < 1e-12
     assert not found[:5].any()

@@ -160,10 +160,16 @@ class CompositeBody:
             The equilibrium is unstable; or blocks turn or deform beyond the range of the method.
         """
         nodes, fixed = self.nodes, set(self._solid.fixed.tolist())
+        n, ties = self._solid.mesh.n_nodes, self._solid.mesh.constraints
 
         def place(node: int, name: str) -> int:
             if node in fixed:
                 raise InputError(f"{name} is {node}, which is fixed in the solid: leave it out")
+            if ties is not None and node in ties.slaves:
+                raise InputError(
+                    f"{name} is {node}, which follows others (mesh.constraints) and cannot be "
+                    "held: leave it out, or hold its masters"
+                )
             at = int(nodes.searchsorted(np.int32(node))) if 0 <= node < 2**31 else len(nodes)
             if at == len(nodes) or nodes[at] != node:
                 raise InputError(
@@ -172,7 +178,6 @@ class CompositeBody:
                 )
             return at
 
-        n, ties = self._solid.mesh.n_nodes, self._solid.mesh.constraints
         load = None if force is None else field(force, "force", n)
         order, rows, axes, targets = held_directions(place, held)
         at = np.array(order, dtype=np.int32)
