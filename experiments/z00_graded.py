@@ -293,10 +293,11 @@ def draw(found: dict[str, Any], path: Path) -> None:
 
 def perform(arguments: argparse.Namespace) -> None:
     """Print the tables and draw the plot."""
-    found = {}
+    found: dict[str, Any] = {}
     for name in arguments.parts or PARTS:
+        if found:
+            print()
         found[name] = PARTS[name](arguments.finest)
-        print()
     if {"cells", "errors"} & found.keys():
         draw(found, arguments.plot)
     else:
