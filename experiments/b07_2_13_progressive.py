@@ -45,6 +45,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import command
 import numpy as np
 from numpy.typing import NDArray
 from spoon_experiment import Motion
@@ -663,11 +664,28 @@ def scene_of(surface: Path | None, resolution: int) -> Scene:
     return creature(rf.read_surface(surface), resolution, surface.stem)
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the table and draw the plots."""
+
+    def tell(text: str) -> None:
+        if not arguments.quiet:
+            print(f"... {text}", file=sys.stderr, flush=True)
+
+    experiment = run(
+        scene_of(arguments.surface, arguments.resolution),
+        arguments.k,
+        tuple(arguments.r),
+        arguments.push,
+        tuple(arguments.load or ("head", "tail")),
+        tell=tell,
+    )
+    print(experiment.table())
+    arguments.plots = plots(experiment, arguments.out)
+
+
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command.options(__file__, __doc__)
     parser.add_argument(
         "--surface", type=Path, help="file of another creature: y up, head at high x"
     )
@@ -678,35 +696,13 @@ def main() -> int:
     )
     parser.add_argument("--push", type=float, default=0.2, help="strength of the loads (0.2)")
     parser.add_argument("--load", choices=("head", "tail"), action="append", help="only this load")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for plots (out)")
     parser.add_argument("--quiet", action="store_true", help="no lines about progress")
     arguments = parser.parse_args()
     if min(arguments.r) < 1:
         parser.error(f"--r must be at least 1, got {min(arguments.r)}")
     if not arguments.push > 0.0:
         parser.error(f"--push must be positive, got {arguments.push:g}")
-
-    def tell(text: str) -> None:
-        if not arguments.quiet:
-            print(f"... {text}", file=sys.stderr, flush=True)
-
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        experiment = run(
-            scene_of(arguments.surface, arguments.resolution),
-            arguments.k,
-            tuple(arguments.r),
-            arguments.push,
-            tuple(arguments.load or ("head", "tail")),
-            tell=tell,
-        )
-        print(experiment.table())
-        for path in plots(experiment, arguments.out):
-            print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"b07_2_13_progressive.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

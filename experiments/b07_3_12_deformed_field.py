@@ -16,6 +16,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import numpy as np
 
 import reducedfem as rf
@@ -225,40 +226,29 @@ DRAWN = {
 }
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the table and draw the plots."""
+    resolution, proxies = arguments.resolution, arguments.proxies
+    print(HEAD)
+    arguments.plots = []
+    for scene in (bar(), fork()):
+        for line in run(scene, resolution, arguments.points, proxies):
+            print(line, flush=True)
+        for way, amplitude in DRAWN[scene.name].items():
+            path = draw(scene, way, amplitude, resolution, proxies, arguments.out)
+            arguments.plots.append(path)
+
+
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="Takes about 5 s on two cores.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.options(__file__, __doc__, "about 5 s")
     parser.add_argument("--resolution", type=int, default=96, help="voxels of the fields (96)")
     parser.add_argument("--points", type=int, default=20_000, help="to compare at (20000)")
     parser.add_argument("--proxies", type=int, default=40, help="of the deformed fields (40)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder of the plots (out)")
     arguments = parser.parse_args()
     if arguments.points < 1000:
         parser.error(f"--points must be 1000 or more, got {arguments.points}")
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        print(HEAD)
-        paths = []
-        for scene in (bar(), fork()):
-            for line in run(scene, arguments.resolution, arguments.points, arguments.proxies):
-                print(line, flush=True)
-            for way, amplitude in DRAWN[scene.name].items():
-                paths.append(
-                    draw(
-                        scene, way, amplitude, arguments.resolution, arguments.proxies,
-                        arguments.out,
-                    )
-                )  # fmt: skip
-        for path in paths:
-            print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"b07_3_12_deformed_field.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

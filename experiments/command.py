@@ -43,14 +43,16 @@ def run(
     ----------
     perform
         Prints the numbers, writes the plot to `given.plot`, and returns the marks that it misses.
+        If it writes several plots, or none, it sets `given.plots` to their paths.
     given
         Parsed options of a parser by `options`.
     """
     given.plot = given.out / given.script.with_suffix(".png").name
+    given.plots = [given.plot]
     try:
         given.out.mkdir(parents=True, exist_ok=True)
         missed = perform(given) or []
-        print(f"\nplot: {given.plot}")
+        print("", *(f"plot: {path}" for path in given.plots), sep="\n")
     except (rf.ReducedFEMError, OSError) as error:
         print(f"{given.script.name}: {error}", file=sys.stderr)
         return 1

@@ -25,6 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import command
 import numpy as np
 import scipy.sparse as sparse
 from boxes import box
@@ -290,28 +291,28 @@ def draw(found: dict[str, Any], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
-def main() -> int:
+def perform(arguments: argparse.Namespace) -> None:
     """Print the tables and draw the plot."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    found: dict[str, Any] = {}
+    for name in arguments.parts or PARTS:
+        if found:
+            print()
+        found[name] = PARTS[name](arguments.finest)
+    if {"cells", "errors"} & found.keys():
+        draw(found, arguments.plot)
+    else:
+        arguments.plots = []
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__, "about 2 minutes")
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--finest", type=int, default=32, help="voxels along an edge (32)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    args = parser.parse_args()
-    if unknown := set(args.parts) - set(PARTS):
+    arguments = parser.parse_args()
+    if unknown := set(arguments.parts) - set(PARTS):
         parser.error(f"no part {min(unknown)!r}: parts are {', '.join(PARTS)}")
-    path, found = args.out / "z00_graded.png", {}
-    try:
-        args.out.mkdir(parents=True, exist_ok=True)
-        for name in args.parts or PARTS:
-            found[name] = PARTS[name](args.finest)
-            print()
-        if {"cells", "errors"} & found.keys():
-            draw(found, path)
-            print(f"plot: {path}")
-    except OSError as error:
-        print(f"z00_graded.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

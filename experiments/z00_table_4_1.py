@@ -7,9 +7,10 @@ grids; of the dissection by vertex covers (4.1.1.2) it is said that it has almos
 the latter. AMD and METIS 5 are those of today; the thesis compared with METIS 3.0.3. Table 4.2 has
 times of LU factorizations; operations of Cholesky factorizations stand beside their ratios here.
 
-The marks, from the fifth box on: nested dissection at most 5 % above the published fill (it may be
-below, as parts of 40 nodes are ordered by minimum degree), vertex covers at most 5 % above nested
-dissection and not above METIS. Smaller boxes are a few such parts.
+Marks: unknowns and entries equal the published ones. From the fifth box on, nested dissection is at
+most 5 % above the published fill (it may be below, as parts of 40 nodes are ordered by minimum
+degree); vertex covers are at most 5 % above nested dissection and not above METIS. Smaller boxes
+consist of a few such parts.
 
 Run it for the table and the plot:  python experiments/z00_table_4_1.py [--quick] [--help]
 """
@@ -127,7 +128,7 @@ def perform(arguments: argparse.Namespace) -> list[str]:
         orders.append(found)
         n, nnz, *published = BOXES[shape]
         if (solid.n_dofs, entries(solid)) != (n, nnz):
-            wrong.append(f"{shape} has other entries than published")
+            wrong.append(f"{shape}: unknowns or entries differ from the published ones")
         pairs = [
             f"{theirs:>9}/{found[one].fill:<8}"
             for theirs, one in zip(published, PUBLISHED_METHODS, strict=True)

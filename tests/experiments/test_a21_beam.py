@@ -54,10 +54,17 @@ def test_the_beam_of_a_file_is_compared(shared, monkeypatch, capsys, tmp_path):
     for factor, code in ((1.0, 0), (1.1, 1)):
         np.savez(copy, **{**short, "energies_BE": factor * short["energies_BE"]})
         assert experiments.start("a21_beam", monkeypatch, *options) == code
-        assert "BE" in capsys.readouterr().out
+        said = capsys.readouterr()
+        assert "BE" in said.out
+        assert "plot" not in said.out
+        assert ("mark missed: BE loses" in said.err) == bool(code)
     np.savez(copy, **{**short, "dt": 0.02})
     assert experiments.start("a21_beam", monkeypatch, *options) == 1
     assert "another step" in capsys.readouterr().err
+    del short["young"]
+    np.savez(copy, **short)
+    assert experiments.start("a21_beam", monkeypatch, *options) == 1
+    assert capsys.readouterr().err.startswith(f"a21_beam.py: {copy}: ")
 
 
 def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):

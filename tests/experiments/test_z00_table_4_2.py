@@ -26,8 +26,8 @@ def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(z00_table_4_2, "BOXES", boxes)
     monkeypatch.setattr(z00_table_4_2, "sayings", list)
     monkeypatch.setattr(z00_table_4_2, "FIRST", 0)
-    monkeypatch.setattr(
-        z00_table_4_2, "measured", lambda *_: dict.fromkeys(z00_table_4_2.NAMES, (1, 1.0))
-    )
+    monkeypatch.setattr(z00_table_4_2, "factor", lambda *_: (1, 1.0))
     assert experiments.start("z00_table_4_2", monkeypatch, "--quick", "--out", tmp_path) == 1
-    assert "mark missed: 4 x 4 x 4: the random order has fill 1" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "mark missed: 4 x 4 x 4: the random order has fill 1" in said
+    assert "mark missed: 4 x 4 x 4, nested: fill 1, predicted " in said

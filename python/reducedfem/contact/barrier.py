@@ -175,7 +175,7 @@ class BarrierContact:
     With ``self_contact=True`` so do those of one part that share no node, from half of their
     distance at rest where that is less than `distance`.
 
-    A contact belongs to the first system that uses it; simulations of that system may share it.
+    A contact belongs to the first system that uses it. Its simulations may share it across threads.
 
     Parameters
     ----------

@@ -39,9 +39,9 @@ class LocalCompliance:
     A few shapes cannot represent the dimple under a small tool, so a reduced model is too stiff
     there. The exact linear statics of the solid, u = G f with its Green's functions G, are those of
     the model, U (U^T K U)^-1 U^T f with its basis U and the stiffness K at rest, plus S f,
-    ``S = G - U (U^T K U)^-1 U^T``. S, the local compliance, is positive semidefinite, and zero for
-    deformations that the model can make. A `FrictionContact` with ``local=`` adds S f to the motion
-    of the points, with f the forces of the present cycle.
+    ``S = G - U (U^T K U)^-1 U^T``. S, the local compliance, is positive semidefinite, and S f = 0
+    for forces f whose displacement the model represents. A `FrictionContact` with ``local=`` adds
+    S f to the motion of the points, with f the forces of the present cycle.
 
     With a rigid tree S = G: the shell has the linear statics of the solid, and needs neither a
     model nor a simulation.
@@ -80,7 +80,8 @@ class LocalCompliance:
         The mesh has constrained nodes, or a part of the solid can move rigidly.
     MemoryError
         Memory is too small: while S is made, 36 s^2 bytes for the s nodes of the elements that
-        contain points; S itself takes 18 n^2 for n points if that is at most 200 MB, else 18 s^2.
+        contain points; S itself takes 18 n^2 for n points if that is at most 200 MB, else
+        18 min(n, s)^2.
 
     Warns
     -----

@@ -28,7 +28,7 @@ class BackwardEuler(ModalSimulation):
     damping
         Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0; see `ImplicitNewmark`.
     newton_max, tol, strain_rate, deformation_only, gravity, line_search
-        As of `ImplicitNewmark`.
+        As in `ImplicitNewmark`.
     exact
         Number of the lowest modes of the tangent stiffness that steps solve exactly, the others by
         this scheme (Chen, Liu and Ascher 2021, section 4); 0: none. Slow motion keeps its energy

@@ -29,7 +29,7 @@ class BDF2(ModalSimulation):
     damping
         Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0; see `ImplicitNewmark`.
     newton_max, tol, strain_rate, deformation_only, gravity, line_search
-        As of `ImplicitNewmark`.
+        As in `ImplicitNewmark`.
     exact, modes
         Number of the lowest modes that steps solve exactly, and which modes; see `BackwardEuler`.
     contact

@@ -33,7 +33,7 @@ class GeneralizedAlpha(ImplicitSimulation):
     damping
         Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0; see `ImplicitNewmark`.
     newton_max, tol, strain_rate, deformation_only, gravity, line_search
-        As of `ImplicitNewmark`.
+        As in `ImplicitNewmark`.
     contact
         None; see `ImplicitNewmark`.
     rho

@@ -39,8 +39,8 @@ class ImplicitReport:
         Residuals of the last step before each iteration and after the last, relative like
         `residual`; the first 32 of them.
     shortened
-        Newton increments that were shortened to the minimum of the energy along them, because the
-        energy rose more steeply at their end than it fell at their beginning.
+        Newton increments that were shortened because the energy of the step would have risen, or,
+        with laws quadratic in Green's strain, risen too steeply (``docs/time_integration.md``).
     shortened_steps
         Steps with such increments. If there are more than a few, `dt` is too long and the motion
         may be wrong even if the steps converge; `step` warns.
@@ -51,7 +51,8 @@ class ImplicitReport:
         Steps for which `missed` was computed: every eighth with ``newton_max=1``.
     projected
         Linear systems solved with the semidefinite tangents of `indefinite`. Only laws that are
-        evaluated on a mesh or at points of a cubature have them.
+        evaluated on a mesh or at points of a cubature have them: 0 for polynomial models and a
+        `SecondOrderSystem`.
     refreshes
         How often exact modes were computed or adapted; see `BackwardEuler`.
     drift

@@ -36,7 +36,7 @@ class SDIRK2(ImplicitSimulation):
     damping
         Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0; see `ImplicitNewmark`.
     newton_max, tol, strain_rate, deformation_only, gravity, line_search
-        As of `ImplicitNewmark`; `newton_max` and `tol` hold for each stage.
+        As in `ImplicitNewmark`; `newton_max` and `tol` hold for each stage.
     contact
         None; see `ImplicitNewmark`.
     jacobians

@@ -28,7 +28,7 @@ class TRBDF2(ModalSimulation):
     damping
         Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0; see `ImplicitNewmark`.
     newton_max, tol, strain_rate, deformation_only, gravity, line_search
-        As of `ImplicitNewmark`; `newton_max` and `tol` hold for each stage.
+        As in `ImplicitNewmark`; `newton_max` and `tol` hold for each stage.
     exact, modes
         Number of the lowest modes that steps solve exactly, and which modes; see `BackwardEuler`.
     contact

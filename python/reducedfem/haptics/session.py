@@ -65,7 +65,7 @@ class HapticSession:
         Coupling of object and hand. With `max_depth`, a `reach` of None becomes the object's.
     simulation, field_simulation
         Simulations of the shell (a sequence for several), and of the held object if it has a
-        `DeformedField`; steps divide the period. None: at rest (``[None]``: without a warning).
+        `DeformedField`. Steps must divide the period. None: at rest (``[None]``: no warning).
     interpolation, simulation_rate
         Steps of a `CentralDifferences`: None: in each cycle; "delay" or "stiffness": in a thread,
         with this number of periods per second [Hz], None: 200.

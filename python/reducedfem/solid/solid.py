@@ -408,7 +408,7 @@ class Solid(SolidStress):
             Loads [N], (n, 3), of constant direction; loads on fixed nodes have no effect. None: no
             loads.
         tol
-            Bound on the residual over load and reactions, positive; at least that by rounding.
+            Positive bound on residual over load and reactions; stagnation at rounding also counts.
         steps
             Number of equal steps of the load and of the prescribed displacements, at least 1.
         prescribed
