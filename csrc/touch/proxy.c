@@ -29,7 +29,6 @@ static void forget_rt(void *self) {
   tip->now.released = (double)tip->stage->number + tip->blend;
   tip->felt = tip->now;
   tip->phase = RF_TIP_UNKNOWN;
-  tip->taken_j = 0.0;
   tip->searched = 0;
   tip->barred = tip->has_last = false;
   for (int i = 0; i < 3; ++i) tip->last[i] = NAN;

@@ -9,9 +9,7 @@
 //     C f = d, if |f_t| <= mu f_n, f_n = -n.f:  the anchor sticks to the tip;
 //     n.(C f) = n.d, |f_t| = mu f_n, f_t along the tangential slip d - C f:  it slips,
 //         and moves over the surface to where no slip is left.
-// An anchor walks only if the energy in store, f.C f / 2, rises by no more than the contact has
-// taken from the hand so far.  Without friction C f = d, at an anchor where d.C^-1 d / 2 is least
-// (proxy_smooth_rt.c).
+// Without friction C f = d, at an anchor where d.C^-1 d / 2 is least (proxy_smooth_rt.c).
 //
 // A tip that begins inside has a side only if it is not deep (RF_TIP_BEGIN), the body is thick
 // there, and the surface next to it is not held.  Else, and if it comes in beyond the largest depth

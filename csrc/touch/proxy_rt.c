@@ -74,7 +74,6 @@ static void from_frame(const double *frame, const double v[3], double out[3]) {
 
 static void open_contact(rf_tip *tip, rf_tip_phase phase) {
   tip->phase = phase;
-  tip->taken_j = 0.0;
   tip->now.state = tip->barred ? RF_TIP_INSIDE : RF_TIP_OPEN;
   tip->now.depth_m = 0.0;
   tip->now.deep = false;
@@ -167,14 +166,6 @@ static void cross(const rf_tip *tip, const double point[3], int32_t triangle, co
   if (entry.square < best->square) *best = entry;
 }
 
-// Returns true if the tip may have passed walls of the body since the last cycle.
-static bool jumps(const rf_tip *tip, const double point[3]) {
-  const double most = FAR * tip->tables->grid.side_m;
-  double way[3];
-  rf_vec3_sub(point, tip->last, way);
-  return tip->has_last && rf_vec3_dot(way, way) > most * most;
-}
-
 // Puts the anchor where the way to a point inside crossed the surface, by the planes at the places
 // next to its begin and its end.
 static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
@@ -188,7 +179,7 @@ static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
     if (before->triangle >= 0)
       cross(tip, point, before->triangle, before->anchor, before->normal, &entry);
     cross(tip, point, place->triangle, place->position, outward, &entry);
-    has_side = entry.square < INFINITY || !jumps(tip, point);
+    has_side = entry.square < INFINITY;
   }
   rf_tip_anchor_rt(tip, &entry, NULL);
   way_to(tip, point, d, &far_in);
@@ -237,7 +228,9 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
   if (tip->phase == RF_TIP_TOUCHING) {
     press(tip, point);
   } else {
-    if (tip->phase == RF_TIP_UNKNOWN || jumps(tip, point))
+    // in a jump the tip may have passed walls of the body
+    const double most = FAR * tip->tables->grid.side_m;
+    if (tip->phase == RF_TIP_UNKNOWN || rf_vec3_dot(way, way) > most * most)
       search(tip, point);
     else if (rf_tip_near_rt(tip->tables, point, &place))
       settle(tip, point, &place);
@@ -348,23 +341,11 @@ static bool follow(rf_tip *tip) {
   return false;
 }
 
-// Energy in store at the anchor, J; beyond the largest depth the normal force is constant.
-static double stored(const rf_tip *tip) {
-  const rf_tip_contact *now = &tip->now;
-  double f[3];
-  if (tip->phase != RF_TIP_TOUCHING) return 0.0;
-  for (int i = 0; i < 3; ++i) f[i] = rf_vec3_dot(tip->frame + 3 * i, now->force);
-  double twice = 0.0;
-  for (int i = 0; i < 3; ++i) twice += f[i] * rf_vec3_dot(tip->compliance + 3 * i, f);
-  return 0.5 * twice - f[0] * fmax(now->depth_m - tip->max_depth_m, 0.0);
-}
-
 void rf_tip_slide_rt(rf_tip *tip) {
   // without friction the anchor has moved before the force was sent
   if (tip->phase != RF_TIP_TOUCHING || tip->now.state != RF_TIP_SLIPS || !(tip->mu > 0.0)) return;
   // below a hand at rest the pass with the least slip counts: at edges anchors would alternate; one
   // that moves could gain energy by that, as an anchor that stays behind jumps at a larger force
-  const rf_tip begin = *tip;
   rf_tip best = *tip;
   const double first = rf_vec3_length(best.now.slip);
   double least = first;
@@ -376,9 +357,5 @@ void rf_tip_slide_rt(rf_tip *tip) {
     best = *tip;
     least = left;
   }
-  // the energy in store rises by no more than friction and earlier ways have taken; else the anchor
-  // stays. The force along the slip grew from 0 at least.
-  const double slid = 0.5 * rf_vec3_dot(begin.now.force, begin.now.slip);
-  best.taken_j += slid + stored(&begin) - stored(&best);
-  *tip = best.taken_j >= 0.0 ? best : begin;
+  *tip = best;
 }

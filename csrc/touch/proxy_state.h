@@ -38,7 +38,6 @@ typedef struct rf_tip {
   bool barred;  // began inside: no force until it has been outside
   bool has_last;
   bool rests;      // the tip, while it touches
-  double taken_j;  // energy that this contact has taken from the hand for good
   double last[3];  // tip in the last cycle, in the frame of the body
 
   // at the anchor; in the frame of rows n and two tangents
