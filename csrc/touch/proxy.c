@@ -149,7 +149,7 @@ rf_status rf_tip_create(const rf_tip_settings *set, const rf_run *run, rf_touch 
   RF_TRY(rf_tip_tables_create(set, run, &tip->first->tables, err));
   tip->stage = tip->first;
   tip->tables = tip->first->tables;
-  tip->max_depth_m = set->max_depth_m > 0.0 ? set->max_depth_m : 0.1 * tip->tables->size_m;
+  tip->max_depth_m = set->max_depth_m > 0.0 ? set->max_depth_m : RF_TIP_PRESS * tip->tables->size_m;
   forget_rt(tip);
   st = rf_touch_create(&rf_tip_kind, tip, RF_TIP_COORDINATES, 0.0, out, err);
   tip = NULL;

@@ -169,6 +169,11 @@ static void cross(const rf_tip *tip, const double point[3], int32_t triangle, co
 // Longest way in a cycle that passes no wall of the body, m.
 static double longest_way(const rf_tip *tip) { return FAR * tip->tables->grid.side_m; }
 
+// Longest way in a cycle of a tip that keeps its side, m.
+static double longest_press(const rf_tip *tip) {
+  return fmax(tip->max_depth_m, RF_TIP_PRESS * tip->tables->size_m);
+}
+
 // Returns true if the way of the tip since its last known place is longer than `most`.
 static bool jumps(const rf_tip *tip, const double point[3], double most) {
   double way[3];
@@ -183,7 +188,7 @@ static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
   const rf_tip_contact *before = &tip->now;
   rf_tip_place entry = *place;
   double d[3];
-  bool deep = false, has_side = false;
+  bool deep, has_side = false;
   if (tip->is_known) {
     entry.square = INFINITY;
     if (before->triangle >= 0)
@@ -195,7 +200,7 @@ static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
   }
   rf_tip_anchor_rt(tip, &entry, NULL);
   way_to(tip, point, d, &deep);
-  if (tip->barred || !has_side || (deep && d[0] < -longest_way(tip))) {
+  if (tip->barred || !has_side || d[0] < -longest_press(tip)) {
     tip->barred = true;
     open_contact(tip, RF_TIP_OUTSIDE);
     return;
@@ -236,7 +241,7 @@ static void search(rf_tip *tip, const double point[3]) {
 void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
   rf_tip_place place;
   const double longest = longest_way(tip);
-  if (tip->phase == RF_TIP_TOUCHING && jumps(tip, point, fmax(tip->max_depth_m, longest))) {
+  if (tip->phase == RF_TIP_TOUCHING && jumps(tip, point, longest_press(tip))) {
     tip->barred = true;
     search(tip, point);
   } else if (tip->phase == RF_TIP_TOUCHING) {

@@ -17,7 +17,7 @@
 enum { PASSES = 4, HALVINGS = 4 };
 static const double SETTLED = 1e-8;  // of the energy: fall that a pass is worth
 static const double LOWER = 1e-12;   // of the energy: rounding
-static const double FOLLOW = 2.0;    // of the way of the tip: largest way of the anchor in a cycle,
+static const double FOLLOW = 1.5;    // of the way of the tip: largest way of the anchor in a cycle,
 static const double SLIDE = 2e-3;    // and of the distance between them
 static const double ASIDE = 0.05;    // of the sides of a triangle: central differences
 
