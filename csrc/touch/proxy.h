@@ -12,9 +12,9 @@
 // Without friction C f = d, at an anchor where d.C^-1 d / 2 is least (proxy_smooth_rt.c).
 //
 // A tip that begins inside has a side only if it is not deep (RF_TIP_BEGIN), the body is thick
-// there, and the surface next to it is not held.  Else, and after a way in one cycle beyond both the
-// largest depth and RF_TIP_PRESS, or one that crossed no side, it has no force until it has been
-// outside.
+// there, and the surface next to it is not held.  Else, and after a way in one cycle beyond both
+// the largest depth and RF_TIP_PRESS, or one that crossed no side, it has no force until it has
+// been outside.
 //
 // Discs are found about the vertices and the middles of edges; inside triangles their shares and
 // C are interpolated by quadratic functions, which keep centre and radius of gyration of a disc; C
@@ -74,8 +74,8 @@ typedef struct rf_tip_contact {
 // Largest depth at which a tip may begin, over the largest one; and its share of the thickness.
 #define RF_TIP_BEGIN 0.25
 
-// Longest way of a tip in a cycle in which it keeps its side, over the longest side of the surface's
-// box; and largest depth where none is given.
+// Longest way of a tip in a cycle in which it keeps its side, over the longest side of the
+// surface's box; and largest depth where none is given.
 #define RF_TIP_PRESS 0.1
 
 // Time in which a pressed tip takes up a release: as forces fade in (haptic/safety_rt.c).
