@@ -29,9 +29,8 @@ static void forget_rt(void *self) {
   tip->now.released = (double)tip->stage->number + tip->blend;
   tip->felt = tip->now;
   tip->phase = RF_TIP_UNKNOWN;
-  tip->taken_j = 0.0;
   tip->searched = 0;
-  tip->barred = tip->has_last = false;
+  tip->barred = tip->is_known = false;
   for (int i = 0; i < 3; ++i) tip->last[i] = NAN;
 }
 
@@ -150,7 +149,7 @@ rf_status rf_tip_create(const rf_tip_settings *set, const rf_run *run, rf_touch 
   RF_TRY(rf_tip_tables_create(set, run, &tip->first->tables, err));
   tip->stage = tip->first;
   tip->tables = tip->first->tables;
-  tip->max_depth_m = set->max_depth_m > 0.0 ? set->max_depth_m : 0.1 * tip->tables->size_m;
+  tip->max_depth_m = set->max_depth_m > 0.0 ? set->max_depth_m : RF_TIP_PRESS * tip->tables->size_m;
   forget_rt(tip);
   st = rf_touch_create(&rf_tip_kind, tip, RF_TIP_COORDINATES, 0.0, out, err);
   tip = NULL;

@@ -9,13 +9,12 @@
 //     C f = d, if |f_t| <= mu f_n, f_n = -n.f:  the anchor sticks to the tip;
 //     n.(C f) = n.d, |f_t| = mu f_n, f_t along the tangential slip d - C f:  it slips,
 //         and moves over the surface to where no slip is left.
-// An anchor walks only if the energy in store, f.C f / 2, rises by no more than the contact has
-// taken from the hand so far.  Without friction C f = d, at an anchor where d.C^-1 d / 2 is least
-// (proxy_smooth_rt.c).
+// Without friction C f = d, at an anchor where d.C^-1 d / 2 is least (proxy_smooth_rt.c).
 //
 // A tip that begins inside has a side only if it is not deep (RF_TIP_BEGIN), the body is thick
-// there, and the surface next to it is not held.  Else, and if it comes in beyond the largest depth
-// in one cycle, it has no force until it has been outside.
+// there, and the surface next to it is not held.  Else, and after a way in one cycle beyond both
+// the largest depth and RF_TIP_PRESS, or one that crossed no side, it has no force until it has
+// been outside.
 //
 // Discs are found about the vertices and the middles of edges; inside triangles their shares and
 // C are interpolated by quadratic functions, which keep centre and radius of gyration of a disc; C
@@ -74,6 +73,10 @@ typedef struct rf_tip_contact {
 
 // Largest depth at which a tip may begin, over the largest one; and its share of the thickness.
 #define RF_TIP_BEGIN 0.25
+
+// Longest way of a tip in a cycle in which it keeps its side, over the longest side of the
+// surface's box; and largest depth where none is given.
+#define RF_TIP_PRESS 0.1
 
 // Time in which a pressed tip takes up a release: as forces fade in (haptic/safety_rt.c).
 #define RF_TIP_RELEASE_S 0.05

@@ -74,7 +74,6 @@ static void from_frame(const double *frame, const double v[3], double out[3]) {
 
 static void open_contact(rf_tip *tip, rf_tip_phase phase) {
   tip->phase = phase;
-  tip->taken_j = 0.0;
   tip->now.state = tip->barred ? RF_TIP_INSIDE : RF_TIP_OPEN;
   tip->now.depth_m = 0.0;
   tip->now.deep = false;
@@ -157,22 +156,29 @@ static void cross(const rf_tip *tip, const double point[3], int32_t triangle, co
                   const double outward[3], rf_tip_place *best) {
   double before[3], after[3], crossing[3];
   rf_tip_place entry = {.triangle = triangle};
-  rf_vec3_sub(tip->last, on, before);
+  rf_vec3_sub(tip->known, on, before);
   rf_vec3_sub(point, on, after);
   const double from = rf_vec3_dot(outward, before), to = rf_vec3_dot(outward, after);
   if (!(from >= 0.0 && to < 0.0)) return;
   for (int i = 0; i < 3; ++i)
-    crossing[i] = tip->last[i] + from / (from - to) * (point[i] - tip->last[i]);
+    crossing[i] = tip->known[i] + from / (from - to) * (point[i] - tip->known[i]);
   rf_tip_walk_rt(tip->tables, crossing, &entry);
   if (entry.square < best->square) *best = entry;
 }
 
-// Returns true if the tip may have passed walls of the body since the last cycle.
-static bool jumps(const rf_tip *tip, const double point[3]) {
-  const double most = FAR * tip->tables->grid.side_m;
+// Longest way in a cycle that passes no wall of the body, m.
+static double longest_way(const rf_tip *tip) { return FAR * tip->tables->grid.side_m; }
+
+// Longest way in a cycle of a tip that keeps its side, m.
+static double longest_press(const rf_tip *tip) {
+  return fmax(tip->max_depth_m, RF_TIP_PRESS * tip->tables->size_m);
+}
+
+// Returns true if the way of the tip since its last known place is longer than `most`.
+static bool jumps(const rf_tip *tip, const double point[3], double most) {
   double way[3];
-  rf_vec3_sub(point, tip->last, way);
-  return tip->has_last && rf_vec3_dot(way, way) > most * most;
+  rf_vec3_sub(point, tip->known, way);
+  return tip->is_known && !(rf_vec3_dot(way, way) <= most * most);
 }
 
 // Puts the anchor where the way to a point inside crossed the surface, by the planes at the places
@@ -182,17 +188,19 @@ static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
   const rf_tip_contact *before = &tip->now;
   rf_tip_place entry = *place;
   double d[3];
-  bool far_in = false, has_side = false;
-  if (tip->has_last) {
+  bool deep, has_side = false;
+  if (tip->is_known) {
     entry.square = INFINITY;
     if (before->triangle >= 0)
       cross(tip, point, before->triangle, before->anchor, before->normal, &entry);
     cross(tip, point, place->triangle, place->position, outward, &entry);
-    has_side = entry.square < INFINITY || !jumps(tip, point);
+    has_side = entry.square < INFINITY || !jumps(tip, point, longest_way(tip));
+  } else {
+    has_side = may_begin(tip, point, place);
   }
   rf_tip_anchor_rt(tip, &entry, NULL);
-  way_to(tip, point, d, &far_in);
-  if (tip->barred || far_in || !(has_side || may_begin(tip, point, place))) {
+  way_to(tip, point, d, &deep);
+  if (tip->barred || !has_side || d[0] < -longest_press(tip)) {
     tip->barred = true;
     open_contact(tip, RF_TIP_OUTSIDE);
     return;
@@ -232,22 +240,26 @@ static void search(rf_tip *tip, const double point[3]) {
 
 void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
   rf_tip_place place;
-  double way[3] = {0};
-  if (tip->has_last) rf_vec3_sub(point, tip->last, way);
-  if (tip->phase == RF_TIP_TOUCHING) {
+  const double longest = longest_way(tip);
+  if (tip->phase == RF_TIP_TOUCHING && jumps(tip, point, longest_press(tip))) {
+    tip->barred = true;
+    search(tip, point);
+  } else if (tip->phase == RF_TIP_TOUCHING) {
     press(tip, point);
+  } else if (tip->phase == RF_TIP_UNKNOWN || jumps(tip, point, longest)) {
+    search(tip, point);
+  } else if (rf_tip_near_rt(tip->tables, point, &place)) {
+    settle(tip, point, &place);
   } else {
-    if (tip->phase == RF_TIP_UNKNOWN || jumps(tip, point))
-      search(tip, point);
-    else if (rf_tip_near_rt(tip->tables, point, &place))
-      settle(tip, point, &place);
-    else
-      tip->now.triangle = -1;  // far away
+    tip->now.triangle = -1;  // far away
   }
-  tip->rests = tip->phase == RF_TIP_TOUCHING &&
-               rf_vec3_length(way) <= REST * fmax(tip->now.depth_m, AT * tip->tables->size_m);
+  const double still = REST * fmax(tip->now.depth_m, AT * tip->tables->size_m);
+  tip->rests = tip->phase == RF_TIP_TOUCHING && !jumps(tip, point, still);
   memcpy(tip->last, point, sizeof tip->last);
-  tip->has_last = tip->phase != RF_TIP_UNKNOWN;
+  if (tip->phase != RF_TIP_UNKNOWN) {
+    memcpy(tip->known, point, sizeof tip->known);
+    tip->is_known = true;
+  }
   tip->felt = tip->now;
 }
 
@@ -348,23 +360,11 @@ static bool follow(rf_tip *tip) {
   return false;
 }
 
-// Energy in store at the anchor, J; beyond the largest depth the normal force is constant.
-static double stored(const rf_tip *tip) {
-  const rf_tip_contact *now = &tip->now;
-  double f[3];
-  if (tip->phase != RF_TIP_TOUCHING) return 0.0;
-  for (int i = 0; i < 3; ++i) f[i] = rf_vec3_dot(tip->frame + 3 * i, now->force);
-  double twice = 0.0;
-  for (int i = 0; i < 3; ++i) twice += f[i] * rf_vec3_dot(tip->compliance + 3 * i, f);
-  return 0.5 * twice - f[0] * fmax(now->depth_m - tip->max_depth_m, 0.0);
-}
-
 void rf_tip_slide_rt(rf_tip *tip) {
   // without friction the anchor has moved before the force was sent
   if (tip->phase != RF_TIP_TOUCHING || tip->now.state != RF_TIP_SLIPS || !(tip->mu > 0.0)) return;
   // below a hand at rest the pass with the least slip counts: at edges anchors would alternate; one
   // that moves could gain energy by that, as an anchor that stays behind jumps at a larger force
-  const rf_tip begin = *tip;
   rf_tip best = *tip;
   const double first = rf_vec3_length(best.now.slip);
   double least = first;
@@ -376,9 +376,5 @@ void rf_tip_slide_rt(rf_tip *tip) {
     best = *tip;
     least = left;
   }
-  // the energy in store rises by no more than friction and earlier ways have taken; else the anchor
-  // stays. The force along the slip grew from 0 at least.
-  const double slid = 0.5 * rf_vec3_dot(begin.now.force, begin.now.slip);
-  best.taken_j += slid + stored(&begin) - stored(&best);
-  *tip = best.taken_j >= 0.0 ? best : begin;
+  *tip = best;
 }

@@ -6,7 +6,8 @@
 // E falls: the work that a hand gets back is never more than it has done.  A force along the normal
 // alone has no such bound, as the compliance differs from place to place.
 //
-// Beyond the largest depth D, where E = W / 2 with W = D^2 / (n.C n), E is linear in the depth.
+// Beyond the largest distance D from the anchor E grows linearly along d, with r = D / |d|:
+//     E = r (1 - r/2) d.C^-1 d,   f = r (2 - r) C^-1 d - r (1 - r) (d.C^-1 d / d.d) d
 #include <math.h>
 #include <string.h>
 
@@ -16,46 +17,47 @@
 enum { PASSES = 4, HALVINGS = 4 };
 static const double SETTLED = 1e-8;  // of the energy: fall that a pass is worth
 static const double LOWER = 1e-12;   // of the energy: rounding
+static const double FOLLOW = 1.5;    // of the way of the tip: largest way of the anchor in a cycle,
+static const double SLIDE = 2e-3;    // and of the distance between them
 static const double ASIDE = 0.05;    // of the sides of a triangle: central differences
 
 typedef struct spot {
   rf_tip_place place;
   double c[9], inverse[9];
   double force[3];  // on the body
+  double pull[3];   // dE = - pull.dC.pull / 2 where C changes below a tip at rest
   double energy;
   bool deep;
 } spot;
 
 // Computes the energy and the force of an anchor at a place.
 static void evaluate(const rf_tip *tip, const double point[3], spot *out) {
-  double d[3], normal[3], moved[3];
+  double d[3];
   rf_tip_compliance_now_rt(tip, out->place.triangle, out->place.weight, out->c);
   (void)rf_mat3_inverse_transposed(out->c, out->inverse);
-  rf_tip_normal_rt(tip->tables, &out->place, normal);
   rf_vec3_sub(point, out->place.position, d);
+  for (int i = 0; i < 3; ++i) out->pull[i] = rf_vec3_dot(out->inverse + 3 * i, d);
+  const double twice = rf_vec3_dot(d, out->pull), square = rf_vec3_dot(d, d);
+  const double length = sqrt(square);
+  out->deep = length > tip->max_depth_m;
+  const double r = out->deep ? tip->max_depth_m / length : 1.0;
+  const double along = out->deep ? r * (1.0 - r) * twice / square : 0.0;
+  out->energy = r * (1.0 - 0.5 * r) * twice;
   for (int i = 0; i < 3; ++i) {
-    out->force[i] = rf_vec3_dot(out->inverse + 3 * i, d);
-    moved[i] = rf_vec3_dot(out->c + 3 * i, normal);
+    out->force[i] = r * (2.0 - r) * out->pull[i] - along * d[i];
+    out->pull[i] *= sqrt(r * (2.0 - r));
   }
-  const double twice = rf_vec3_dot(d, out->force);
-  const double most = tip->max_depth_m * tip->max_depth_m / rf_vec3_dot(normal, moved);
-  out->energy = 0.5 * twice;
-  out->deep = twice > most;
-  if (!out->deep) return;
-  const double part = sqrt(most / twice);
-  out->energy = part * twice - 0.5 * most;
-  for (int i = 0; i < 3; ++i) out->force[i] *= part;
 }
 
-// Twice the energy of the force at weights moved along a side of the triangle.
+// Twice the energy of the pull at weights moved along a side of the triangle.
 static double aside(const rf_tip *tip, const spot *now, int side, double part) {
   double weight[3], c[9], moved[3];
   memcpy(weight, now->place.weight, sizeof weight);
   weight[0] -= part;
   weight[side] += part;
   rf_tip_compliance_now_rt(tip, now->place.triangle, weight, c);
-  for (int i = 0; i < 3; ++i) moved[i] = rf_vec3_dot(c + 3 * i, now->force);
-  return rf_vec3_dot(now->force, moved);
+  for (int i = 0; i < 3; ++i) moved[i] = rf_vec3_dot(c + 3 * i, now->pull);
+  return rf_vec3_dot(now->pull, moved);
 }
 
 // Computes the step of Newton's method in the plane of the triangle, with the second derivatives
@@ -94,10 +96,12 @@ static bool try_place(const rf_tip *tip, const double point[3], const rf_tip_pla
   return true;
 }
 
-// Makes a step along a promising way, or a shorter one.
-static bool try_way(const rf_tip *tip, const double point[3], const double step[3], spot *now) {
+// Makes a step along a promising way, of at most `most`, or a shorter one.
+static bool try_way(const rf_tip *tip, const double point[3], const double step[3], double most,
+                    spot *now) {
   const spot from = *now;
-  double part = 1.0;
+  const double length = rf_vec3_length(step);
+  double part = length > most ? most / length : 1.0;
   for (int k = 0; k < HALVINGS; ++k, part *= 0.5) {
     rf_tip_place place = {.triangle = from.place.triangle};
     double to[3];
@@ -108,18 +112,35 @@ static bool try_way(const rf_tip *tip, const double point[3], const double step[
   return false;
 }
 
+// Longest way of the anchor in this cycle: it follows the tip, and slides where it would jump from
+// one minimum to the next.
+static double longest(const rf_tip *tip, const double point[3], const spot *now) {
+  double way[3], d[3];
+  rf_vec3_sub(point, now->place.position, d);
+  double most = SLIDE * rf_vec3_length(d);
+  if (!tip->is_known) return most;
+  rf_vec3_sub(point, tip->known, way);
+  return most + FOLLOW * rf_vec3_length(way);
+}
+
 void rf_tip_smooth_rt(rf_tip *tip, const double point[3], const rf_tip_place *next) {
   rf_tip_contact *now = &tip->now;
   spot at = {.place = {.triangle = now->triangle}};
   memcpy(at.place.weight, now->weight, sizeof now->weight);
   memcpy(at.place.position, now->anchor, sizeof now->anchor);
   evaluate(tip, point, &at);
-  for (int k = 0; k < PASSES; ++k) {
-    double step[3] = {0};
+  double left = longest(tip, point, &at);
+  for (int k = 0; k < PASSES && left > 0.0; ++k) {
+    double step[3] = {0}, moved[3];
+    const rf_tip_place from = at.place;
     const bool worth = newton(tip, &at, step) > SETTLED * at.energy;
-    if (worth && try_way(tip, point, step, &at)) continue;
-    // at an edge the way may continue over another face
-    if (!try_place(tip, point, next, &at)) break;
+    if (!(worth && try_way(tip, point, step, left, &at))) {
+      // at an edge the way may continue over another face
+      rf_vec3_sub(next->position, from.position, step);
+      if (!try_way(tip, point, step, left, &at)) break;
+    }
+    rf_vec3_sub(at.place.position, from.position, moved);
+    left -= rf_vec3_length(moved);
   }
   rf_tip_anchor_rt(tip, &at.place, NULL);
   double way[3];

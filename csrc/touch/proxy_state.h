@@ -35,11 +35,11 @@ typedef struct rf_tip {
   rf_tip_contact felt;  // that of the last force: the anchor slips after it
   int32_t searched;     // triangles, in the phase RF_TIP_UNKNOWN
   rf_tip_place nearest;
-  bool barred;  // began inside: no force until it has been outside
-  bool has_last;
-  bool rests;      // the tip, while it touches
-  double taken_j;  // energy that this contact has taken from the hand for good
-  double last[3];  // tip in the last cycle, in the frame of the body
+  bool barred;      // began inside: no force until it has been outside
+  bool rests;       // the tip, while it touches
+  double last[3];   // tip in the last cycle, in the frame of the body
+  bool is_known;    // there was a cycle without a search that goes on
+  double known[3];  // tip in the last one of them
 
   // at the anchor; in the frame of rows n and two tangents
   double frame[9], compliance[9], inverse[9];

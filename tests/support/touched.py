@@ -36,7 +36,8 @@ def session(contact, positions, **options) -> rf.HapticSession:
 
 def circles(n: int, radius=0.02, depth=2e-3) -> Array:
     """Return a path that comes down, goes round twice, and leaves."""
-    down = np.linspace([0.08, 0.06, 0.045], [0.08, 0.06, 0.04 - depth], n // 4)
+    begin = 0.06 + radius
+    down = np.linspace([begin, 0.06, 0.045], [begin, 0.06, 0.04 - depth], n // 4)
     angle = np.linspace(0.0, 4.0 * np.pi, n)
     round_ = np.stack(
         [0.06 + radius * np.cos(angle), 0.06 + radius * np.sin(angle), 0 * angle + 0.04 - depth], 1

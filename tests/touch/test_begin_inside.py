@@ -103,6 +103,76 @@ def test_a_jump_into_the_body_has_the_side_of_its_way(pad, friction):
     assert contact.touch([0.06, 0.06, TOP - 0.002])[0][2] > 0.0
 
 
+@pytest.mark.parametrize("friction", [0.0, 0.4])
+@pytest.mark.parametrize("above", [1e-3, 3e-3])
+def test_a_jump_from_far_away_that_crossed_no_near_side_has_no_force(friction, above):
+    """From where the surface is not looked up: next to the far side it would be pushed through."""
+    mesh = rf.Mesh(*box_hexes(8, 6, 6, (0.16, 0.12, 0.12)))
+    solid = rf.Solid(mesh, LAW, fixed=mesh.nodes[:, 0] < 1e-9)
+    contact = rf.PointProxyContact(rf.GreensFunctions(solid), mesh.surface(), 0.02, friction)
+    for z in (1.0, 0.9, 0.8999, 0.8998):
+        contact.touch([0.08, 0.06, z])
+    force, _, state = contact.touch([0.08, 0.06, above])
+    assert state == "inside"
+    assert not force.any()
+    contact.touch([0.08, 0.06, -0.01])
+    assert contact.touch([0.08, 0.06, above])[0][2] < 0.0
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.4])
+@pytest.mark.parametrize("begin", [0.0399, 0.0401])
+@pytest.mark.parametrize("end", [[0.06, 0.06, 0.02], [0.09, 0.08, 0.01]])
+def test_a_jump_below_a_touched_surface_has_no_force(pad, friction, begin, end):
+    """By more than the largest depth, from just outside and from just inside."""
+    contact = tip(pad, friction=friction)
+    for z in np.linspace(0.045, begin, 20):
+        contact.touch([0.06, 0.06, z])
+    assert (contact.state == "open") == (begin > TOP)
+    for x in (end, [0.06, 0.06, 0.039]):
+        force, _, state = contact.touch(x)
+        assert state == "inside"
+        assert not force.any()
+    contact.touch([0.06, 0.06, 0.041])
+    assert contact.touch([0.06, 0.06, 0.039])[0][2] > 0.0
+
+
+def test_a_jump_off_a_touched_surface_opens(pad):
+    contact = tip(pad)
+    contact.touch([0.06, 0.06, 0.041])
+    assert contact.touch([0.06, 0.06, 0.039])[0][2] > 0.0
+    assert contact.touch([0.06, 0.06, 0.1])[2] == "open"
+    assert contact.touch([0.06, 0.06, 0.039])[0][2] > 0.0
+
+
+@pytest.mark.parametrize("max_depth", [0.5e-3, 2e-3])
+@pytest.mark.parametrize("step", [0.3e-3, 1e-3, 2e-3])
+def test_fast_taps_have_a_side_at_any_largest_depth(pad, max_depth, step):
+    contact = tip(pad, max_depth=max_depth)
+    for part in (0.1, 0.4, 0.7, 0.999):
+        contact.reset()
+        for z in TOP + step * (part - np.arange(-2, 2)):
+            force, _, state = contact.touch([0.06, 0.06, z])
+            assert state != "inside"
+        assert force[2] > 0.0
+
+
+@pytest.mark.parametrize("depth", [1e-3, 8e-3])
+def test_searches_over_many_triangles_keep_the_side_of_a_jump(pad, depth):
+    """They take several cycles, after which the way since they began counts."""
+    green, surface = pad
+    many = rf.Surface(surface.vertices, np.tile(surface.triangles, (70, 1)))
+    assert len(many.triangles) > 16384
+    forces = []
+    for one in (surface, many):
+        contact = rf.PointProxyContact(green, one, 0.018, 0.4)
+        path = [[0.06, 0.06, 0.1]] * 6 + [[0.06, 0.06, TOP - depth]] * 6
+        run = session(contact, np.array(path))
+        forces.append(run.run(12).force[-1])
+        run.close()
+    assert forces[0][2] > 0.0
+    np.testing.assert_allclose(forces[1], forces[0], rtol=1e-9, atol=1e-9)
+
+
 def deep_path():
     """Return a path that begins deep, leaves, and comes back to a depth of 2 mm."""
     ways = ((0.015, 0.015, 50), (0.015, 0.06, 100), (0.06, 0.038, 100), (0.038, 0.038, 50))

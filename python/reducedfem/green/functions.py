@@ -34,7 +34,7 @@ from reducedfem.green.arguments import (
 from reducedfem.green.contacts import GreenContacts
 from reducedfem.green.contents import arrays_of, parts_of
 from reducedfem.green.plausible import warn_of_soft_nodes
-from reducedfem.green.released_load import load_of
+from reducedfem.green.released_load import load_of, rows_of
 from reducedfem.green.results import GreenContact, GreenSolution, states
 from reducedfem.io import green_files
 from reducedfem.io.saved import Saved
@@ -260,12 +260,7 @@ class GreensFunctions(Saved):
             load = load[places]
         else:
             places = places_of(self._core, nodes, "nodes")
-            load = reals(force, "force")
-            if load.shape != (len(places), 3):
-                raise InputError(
-                    f"force must have shape ({len(places)}, 3), one row for each of the nodes, got "
-                    f"{load.shape}"
-                )
+            load = rows_of(force, len(places), self.nodes[:0])
         return finite_result(self._core.add(places, load), "displacement", "force")
 
     def point_compliance(self, nodes: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:

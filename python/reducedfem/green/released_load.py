@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.base.check import field
+from reducedfem.base.check import field, reals
 from reducedfem.errors import InputError
 
-__all__ = ["SurfaceLoad", "load_of"]
+__all__ = ["SurfaceLoad", "load_of", "rows_of"]
 
 
 class SurfaceLoad(np.ndarray[Any, np.dtype[np.float64]]):
     """Load on the nodes of a surface, made by `surface_load`: an array with a set of nodes.
 
-    Views, multiples and sums keep the set; other results are plain arrays.
+    Views, copies, multiples and sums keep the set. Other results are plain arrays, and an array
+    that is written to has no set.
 
     Attributes
     ----------
@@ -43,20 +44,33 @@ class SurfaceLoad(np.ndarray[Any, np.dtype[np.float64]]):
         if ufunc in (np.add, np.subtract):
             for one in sets[1:]:
                 _require_same(sets[0], one, "a load made with", "one made with")
+        keeps = bool(sets) and ufunc in _KEEP
+        for one in out:
+            if isinstance(one, SurfaceLoad):
+                one.released = sets[0] if keeps else None
         if out:
             options["out"] = tuple(_plain(x) for x in out)
         made = getattr(ufunc, method)(*(_plain(x) for x in given), **options)
         if out:
             return out[0] if len(out) == 1 else out
-        if method != "__call__" or not sets or ufunc not in _KEEP:
+        if method != "__call__" or not keeps:
             return made
         return SurfaceLoad.of(made, sets[0]) if isinstance(made, np.ndarray) else made
+
+    def __array_function__(self, func: Any, types: Any, given: Any, options: Any) -> Any:
+        made = super().__array_function__(func, types, given, options)
+        return _plain(made) if func in _NEW else made
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.released = None
+        super().__setitem__(key, value)
 
     def __reduce__(self) -> Any:
         return _again, (np.array(self), self.released)
 
 
 _KEEP = (np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive)
+_NEW = (np.empty_like, np.zeros_like, np.ones_like, np.full_like)
 
 
 def _again(load: NDArray[np.float64], released: NDArray[np.int64] | None) -> SurfaceLoad:
@@ -71,11 +85,26 @@ def _plain(x: Any) -> Any:
 
 def load_of(force: ArrayLike, n: int, released: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return a load on n nodes as (n, 3); refuse one that was made for other released nodes."""
+    _require_made_for(force, released)
+    return field(force, "force", n)
+
+
+def rows_of(force: ArrayLike, n: int, released: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the part (n, 3) of a load on n of the nodes; refuse one for other released nodes."""
+    _require_made_for(force, released)
+    load = reals(force, "force")
+    if load.shape != (n, 3):
+        raise InputError(
+            f"force must have shape ({n}, 3), one row for each of the nodes, got {load.shape}"
+        )
+    return load
+
+
+def _require_made_for(force: ArrayLike, released: NDArray[np.int32]) -> None:
     if isinstance(force, SurfaceLoad) and force.released is not None:
         _require_same(
             force.released, released, "force is a surface_load made with", "this call has"
         )
-    return field(force, "force", n)
 
 
 def _require_same(made: NDArray[Any], here: NDArray[Any], who: str, other: str) -> None:

@@ -59,8 +59,9 @@ class PointProxyContact(Touched):
     A tip that comes in is held by the side that it passed. One that begins inside, in the first
     cycle, after `reset`, or where the hand is moved or opened anew, has a side only if it is within
     `max_depth` / 4 of the surface and of a quarter of the thickness there, and the surface next to
-    it is not held. Else its state is "inside", as that of a tip that comes in beyond `max_depth` in
-    one cycle: there is no force until it has been outside.
+    it is not held. Else its state is "inside": there is no force until it has been outside. The
+    same holds after jumps: ways in one cycle beyond `max_depth` and a tenth of the longest side
+    that end inside, and those that crossed no side.
 
     Parameters
     ----------
@@ -457,7 +458,7 @@ class PointProxyContact(Touched):
             return []
         return [
             f"in {count_text(inside, 'cycle')} the tip was inside of the body without a force, as "
-            "it began there, or jumped deeper than max_depth: it could be pushed out through the "
+            "it began there, or jumped far in one cycle: it could be pushed out through the "
             "wrong side; move it out of the body once, or begin outside (Workspace, start)"
         ]
 
@@ -465,7 +466,7 @@ class PointProxyContact(Touched):
         if not status["too_deep"]:
             return []
         share = 100.0 * status["too_deep"] / max(status["touching"], 1)
-        if status["depth"] <= self.max_depth:
+        if self._friction > 0.0 and status["depth"] <= self.max_depth:
             return [
                 f"friction {self._friction:g} jammed the tip in {share:.3g} % of the cycles with "
                 "contact: pressing would pull it in without bound, so its force is held back; "
