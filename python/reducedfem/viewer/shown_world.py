@@ -98,7 +98,7 @@ class ShownWorld(ShownDriven):
         self._locals = [world._locals.get(k) for k in range(self._count)]
         self._skins: dict[tuple[ReducedSolid, LocalCompliance | None], Skin] = {}
         self._fixed = tuple(world._fixed_at)
-        self._rest = np.array([body.rigid_body.centre for body in world.bodies])
+        self._rest = np.reshape([body.rigid_body.centre for body in world.bodies], (-1, 3))
         for k, one in enumerate(world.bodies):
             key = one.reduced, self._locals[k]
             if key not in self._skins:
