@@ -413,9 +413,9 @@ class World:
         PlausibilityWarning
             Bodies move by more than half the thickness of each other, or of the ground, in a step
             and may pass through; or a body overlaps others, or the ground, deeply in its first step
-            (each once a world); or a body sinks into a dimple by more than half of the thickness of
-            its field, or meets a fixed one without having a field (each once a world); or the
-            cubature of a body is strained beyond the poses that trained it (once a body).
+            (each once a world); or a dimple is deeper than half the thickness of the field in which
+            bodies touch, or a body meets a fixed one without having a field (each once a world); or
+            the cubature of a body is strained beyond the poses that trained it (once a body).
         """
         with callback(progress, "steps") as tell:
             self._core.step(step_count(n), tell, threads())
