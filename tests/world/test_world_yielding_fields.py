@@ -371,7 +371,7 @@ def force_at(pad, x, depth, half):
 
 
 @pytest.mark.parametrize(("half", "most"), [(0.0, 1.3), (0.01, 0.25)])
-def test_what_slides_in_a_field_may_gain_some_energy(pad, half, most):
+def test_laps_in_a_field_that_yields_may_gain_some_energy(pad, half, most):
     """Forces have no part along the surface, though its stiffness varies between the points.
 
     A lap, down at one place and up at another, gives depth / 2 times the difference of the forces.
