@@ -44,26 +44,9 @@ void rf_multibody_dimple_free(rf_multibody_dimple *d) {
   rf_free(d->way);
   rf_free(d->at);
   rf_free(d->outward);
+  rf_free(d->row);
+  rf_free(d->bound);
   rf_free(d);
-}
-
-rf_status rf_multibody_dimple_deform(rf_multibody_dimple *d, const double *q, rf_error *err) {
-  rf_status st = RF_OK;
-  const rf_point_tree *t = d->tree;
-  double *row = NULL, *bound = NULL;
-  RF_ALLOC(row, t->row);
-  RF_ALLOC(bound, t->bound);
-  if (q) rf_point_tree_pad_rt(t, q, row, bound);
-  for (int32_t i = 0; i < t->n_points; ++i) {
-    double inward[3];
-    rf_point_tree_positions_rt(t, 1, &t->place[i], row, d->at + 3 * (size_t)i);
-    rf_point_tree_normals_rt(t, 1, &t->place[i], row, inward);
-    for (int k = 0; k < 3; ++k) d->outward[3 * (size_t)i + (size_t)k] = -inward[k];
-  }
-done:
-  rf_free(row);
-  rf_free(bound);
-  return st;
 }
 
 rf_status rf_multibody_dimple_create(const rf_contact_local *local, const rf_point_tree *tree,
@@ -82,7 +65,9 @@ rf_status rf_multibody_dimple_create(const rf_contact_local *local, const rf_poi
   if (tree) {
     RF_ALLOC(d->at, 3 * (size_t)local->n_points);
     RF_ALLOC(d->outward, 3 * (size_t)local->n_points);
-    RF_TRY(rf_multibody_dimple_deform(d, NULL, err));
+    RF_ALLOC(d->row, tree->row);
+    RF_ALLOC(d->bound, tree->bound);
+    rf_multibody_dimple_deform_rt(d, NULL);
   }
   *out = d;
   d = NULL;

@@ -28,6 +28,7 @@ typedef struct rf_multibody_dimple {
   // of a shell with a field: its points at the beginning of the step, and outward normals
   const rf_point_tree *tree;  // borrowed; NULL: no field
   double *at, *outward;       // in the frame of the shell                       (n_points, 3)
+  double *row, *bound;        // coordinates of the tree (tree->row), (tree->bound)
   int32_t *number;  // of each point of the shell among those of this step; -1    (local->n_points)
   int32_t n;        // points of this step
   int32_t *point;   // of the shell                                               (n)
@@ -61,8 +62,7 @@ void rf_multibody_dimple_free(rf_multibody_dimple *d);  // NULL is fine
 RF_MUST_CHECK rf_status rf_multibody_dimple_gather(struct rf_multibody_node *n,
                                                    rf_pair_rows *const *pairs, rf_error *err);
 // Moves the points of a shell with a field to coordinates q of its tree (NULL: rest).
-RF_MUST_CHECK rf_status rf_multibody_dimple_deform(rf_multibody_dimple *d, const double *q,
-                                                   rf_error *err);
+void rf_multibody_dimple_deform_rt(rf_multibody_dimple *d, const double *q);
 static inline rf_shell_blend_points rf_multibody_dimple_shell(const rf_multibody_dimple *d) {
   return (rf_shell_blend_points){d->local->n_points, d->at, d->outward};
 }

@@ -49,6 +49,17 @@ void rf_multibody_dimple_place_rt(rf_multibody_node *n) {
   for (int32_t i = 0; i < n->size; ++i) n->displacement[i] = n->base[i] + n->change[i];
 }
 
+void rf_multibody_dimple_deform_rt(rf_multibody_dimple *d, const double *q) {
+  const rf_point_tree *t = d->tree;
+  if (q) rf_point_tree_pad_rt(t, q, d->row, d->bound);
+  for (int32_t i = 0; i < t->n_points; ++i) {
+    double inward[3];
+    rf_point_tree_positions_rt(t, 1, &t->place[i], d->row, d->at + 3 * (size_t)i);
+    rf_point_tree_normals_rt(t, 1, &t->place[i], d->row, inward);
+    for (int k = 0; k < 3; ++k) d->outward[3 * (size_t)i + (size_t)k] = -inward[k];
+  }
+}
+
 const rf_pair_dimple *rf_multibody_dimple_in_pair_rt(const rf_multibody_node *n, int32_t side,
                                                      rf_pair_rows *const *pairs) {
   const rf_multibody_side *s = &n->sides[side];

@@ -10,8 +10,11 @@
 void rf_multibody_memory_free(rf_multibody_memory *m) {
   rf_free(m->pairs);
   rf_free(m->points);
+  rf_free(m->places);
   *m = (rf_multibody_memory){0};
 }
+
+static bool remembers(const rf_pair_rows *t) { return t->friction.mu > 0.0 || t->dimple[1].yields; }
 
 rf_status rf_multibody_memory_reserve(rf_multibody_memory *m, int32_t n_pairs,
                                       rf_pair_rows *const *pairs, rf_error *err) {
@@ -20,7 +23,7 @@ rf_status rf_multibody_memory_reserve(rf_multibody_memory *m, int32_t n_pairs,
   int64_t points = 0;
   m->n_pairs = 0;
   for (int32_t k = 0; k < n_pairs; ++k) {
-    if (!(pairs[k]->friction.mu > 0.0)) continue;
+    if (!remembers(pairs[k])) continue;
     ++gripped;
     points += pairs[k]->n_rows;
   }
@@ -30,6 +33,7 @@ rf_status rf_multibody_memory_reserve(rf_multibody_memory *m, int32_t n_pairs,
   const int64_t room = points + points / 2;
   RF_ALLOC(m->pairs, pair_room);
   RF_ALLOC(m->points, room);
+  RF_ALLOC(m->places, room);
   m->pair_room = pair_room;
   m->room = room;
 done:
@@ -56,15 +60,18 @@ static double way_of_field(const rf_pair_rows *t, const rf_multibody_node *nodes
   return rf_dot_padded(t->side[1].size - RF_SLOT_RIGID, row + first, u + RF_SLOT_RIGID);
 }
 
-// Writes the springs of a pair; returns the number of points that bear a force.
+// Writes the points of a pair that bear a force, with their springs; returns their number.
 static int64_t grip(const rf_pair_rows *t, const rf_multibody_node *nodes, rf_multibody_grip *out) {
   const rf_pair_friction *f = &t->friction;
   int64_t n = 0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
-    const double *axes = f->axes + 6 * (size_t)i;
-    if (!(f->limit[i] > 0.0)) continue;
+    const bool slips = f->mu > 0.0;
+    if (slips ? !(f->limit[i] > 0.0) : !(t->force[i] < 0.0)) continue;
     rf_multibody_grip *g = &out[n++];
-    *g = (rf_multibody_grip){.place = f->place[i], .limit_n = f->limit[i]};
+    *g = (rf_multibody_grip){.place = t->place[i]};
+    if (!slips) continue;
+    const double *axes = f->axes + 6 * (size_t)i;
+    g->limit_n = f->limit[i];
     memcpy(g->at, f->at + 3 * (size_t)i, sizeof g->at);
     for (int e = 0; e < 2; ++e) {
       const double *row = f->rows + (2 * (size_t)i + (size_t)e) * (size_t)t->size;
@@ -82,10 +89,11 @@ void rf_multibody_memory_record(rf_multibody_memory *m, int32_t n_pairs, rf_pair
   m->n_pairs = 0;
   for (int32_t k = 0; k < n_pairs; ++k) {
     const rf_pair_rows *t = pairs[k];
-    if (!(t->friction.mu > 0.0)) continue;
+    if (!remembers(t)) continue;
     const int64_t n = grip(t, nodes, m->points + next);
     if (n == 0) continue;
     qsort(m->points + next, (size_t)n, sizeof *m->points, by_place);
+    for (int64_t i = next; i < next + n; ++i) m->places[i] = m->points[i].place;
     m->pairs[m->n_pairs++] =
         (rf_multibody_gripped){t->side[0].body, t->side[1].body, next, next + n};
     next += n;
@@ -106,15 +114,24 @@ static void stretch(rf_pair_rows *t, int32_t i, const rf_multibody_grip *g) {
   rf_pair_friction_return_rt(trial, g->limit_n, f->last + 2 * (size_t)i);
 }
 
-void rf_multibody_memory_recall(const rf_multibody_memory *m, rf_pair_rows *t) {
-  const rf_pair_friction *f = &t->friction;
+static const rf_multibody_gripped *find(const rf_multibody_memory *m, const rf_pair_rows *t) {
   const rf_multibody_gripped asked = {.tree = t->side[0].body, .field = t->side[1].body};
-  if (m->n_pairs == 0) return;
-  const rf_multibody_gripped *pair =
-      bsearch(&asked, m->pairs, (size_t)m->n_pairs, sizeof *m->pairs, by_bodies);
+  if (m->n_pairs == 0) return NULL;
+  return bsearch(&asked, m->pairs, (size_t)m->n_pairs, sizeof *m->pairs, by_bodies);
+}
+
+const int32_t *rf_multibody_memory_places(const rf_multibody_memory *m, const rf_pair_rows *t,
+                                          int32_t *n) {
+  const rf_multibody_gripped *pair = find(m, t);
+  *n = pair ? (int32_t)(pair->end - pair->first) : 0;
+  return pair ? m->places + pair->first : NULL;
+}
+
+void rf_multibody_memory_recall(const rf_multibody_memory *m, rf_pair_rows *t) {
+  const rf_multibody_gripped *pair = find(m, t);
   if (!pair) return;
   for (int32_t i = 0; i < t->n_rows; ++i) {
-    const rf_multibody_grip wanted = {.place = f->place[i]};
+    const rf_multibody_grip wanted = {.place = t->place[i]};
     const rf_multibody_grip *point =
         bsearch(&wanted, m->points + pair->first, (size_t)(pair->end - pair->first),
                 sizeof *m->points, by_place);

@@ -351,7 +351,9 @@ static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_p
                    a < s->n_bodies ? a : b);
   rf_pair_rows_dimples dimples = {
       .last = {last_forces_of(s, t->dimple[0].node), last_forces_of(s, t->dimple[1].node)}};
-  const int32_t most = found.touching + dimples.last[0].n;
+  if (t->dimple[1].yields && !t->dimple[0].yields)
+    dimples.held = rf_multibody_memory_places(s->memory, t, &dimples.n_held);
+  const int32_t most = found.touching + dimples.last[0].n + dimples.n_held;
   if (most == 0) return RF_OK;
   if (t->dimple[1].yields)
     dimples.field_shell = rf_multibody_dimple_shell(s->dimples[t->dimple[1].node].dimple);
@@ -373,23 +375,20 @@ static rf_status evaluate_some(void *context, int64_t task, int w, rf_error *err
 }
 
 // Moves the points of shells that yield as fields to the coordinates of their bodies.
-static rf_status move_shells(rf_multibody_search *s, rf_error *err) {
-  rf_status st = RF_OK;
+static void move_shells(rf_multibody_search *s) {
   for (int32_t k = 0; k < s->n_pairs; ++k) {
     const rf_pair_rows *t = &s->pairs[k];
     // a body with several pairs is moved several times
     if (t->dimple[1].yields && t->side[1].r)
-      RF_TRY(rf_multibody_dimple_deform(s->dimples[t->dimple[1].node].dimple,
-                                        s->nodes[t->side[1].body].body->deformation->q, err));
+      rf_multibody_dimple_deform_rt(s->dimples[t->dimple[1].node].dimple,
+                                    s->nodes[t->side[1].body].body->deformation->q);
   }
-done:
-  return st;
 }
 
 rf_status rf_multibody_search_narrow(rf_multibody_search *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   RF_TRY(reserve_workers(s, run->threads, err));
-  RF_TRY(move_shells(s, err));
+  move_shells(s);
   RF_TRY(rf_run_tasks(run, (s->n_pairs + CHUNK - 1) / CHUNK, 0, evaluate_some, s, err));
 done:
   return st;

@@ -38,10 +38,11 @@ static rf_status bound_fields(int32_t n, const rf_field *const *fields, rf_broad
   if (!(low[0] <= high[0])) return RF_OK;
   for (int i = 0; i < 3; ++i) {
     if (!(isfinite(low[i]) && isfinite(high[i])))
-      return rf_fail(err, RF_ERR_ARG,
-                     "field is unbounded along axis %d, as planes and complements are; it can be "
-                     "the ground of a World",
-                     i);
+      return rf_fail(
+          err, RF_ERR_ARG,
+          "field is unbounded along axis %d, as planes and complements are, which can be "
+          "the ground of a World; pass a BoxField or DistanceField of the solid",
+          i);
     sphere->centre[i] = 0.5 * (low[i] + high[i]);
     half[i] = 0.5 * (high[i] - low[i]);
   }

@@ -5,10 +5,11 @@
 // that touches or lies beside a place of contact (multibody_dimple.h).  A row of the tree's dimple
 // reads and loads those of its point.  A row of the field's reads those of the points around its
 // place by the weights of pointshell/blend.h, and loads them by the same: the system stays
-// symmetric.  Both do so along a copy of axis and tangents in the frame of the shell.  These are
-// d / c, c the factor of the damping, as dampers
-// act on the motion of bodies only: with d = S f rows of c k (W . u + N d / c) have k N d, and
-// stay symmetric, with S / c.  Tangents have c as well, for the same d.
+// symmetric.  Both do so along a copy of axis and tangents in the frame of the shell.
+//
+// Coordinates are d / c, with d = S f the displacements and c the factor of the damping, as dampers
+// act on the motion of bodies only: rows of c k (W . u + N d / c) have k N d, and stay symmetric,
+// with S / c.  Tangents have c as well, for the same d.
 #ifndef RF_WORLD_PAIR_DIMPLE_H
 #define RF_WORLD_PAIR_DIMPLE_H
 

@@ -5,7 +5,6 @@
 void rf_pair_friction_free(rf_pair_friction *f) {
   rf_free(f->rows);
   rf_free(f->axes);
-  rf_free(f->place);
   rf_free(f->at);
   rf_free(f->last);
   rf_free(f->trial);
@@ -25,7 +24,6 @@ rf_status rf_pair_friction_reserve(rf_pair_friction *f, int32_t n, int32_t size,
   const int32_t most = n + n / 2;
   RF_ALLOC(f->rows, 2 * (size_t)most * (size_t)size);
   RF_ALLOC(f->axes, 6 * (size_t)most);
-  RF_ALLOC(f->place, most);
   RF_ALLOC(f->at, 3 * (size_t)most);
   RF_ALLOC(f->last, 2 * (size_t)most);
   RF_ALLOC(f->trial, 2 * (size_t)most);

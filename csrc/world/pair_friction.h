@@ -28,7 +28,6 @@ typedef struct rf_pair_friction {
   double *rows;    // T                                                        (n_rows, 2, size)
   double *axes;    // t1, t2, in the axes of the tree                          (n_rows, 6)
   double turn[9];  // rotation from the frame of the field to the axes of the tree
-  int32_t *place;  // of the point in the tree                                 (n_rows)
   double *at;      // the point in the frame of the field                      (n_rows, 3)
   double *last;    // f_last                                                   (n_rows, 2)
   double *trial;   // tau                                                      (n_rows, 2)

@@ -3,12 +3,14 @@
 #include "base/alloc.h"
 
 static void free_rows(rf_pair_rows *t) {
+  rf_free(t->place);
   rf_free(t->rows);
   rf_free(t->begin);
   rf_free(t->stiff);
   rf_free(t->force);
   rf_free(t->slope);
   rf_free(t->applied);
+  t->place = NULL;
   t->rows = t->begin = t->stiff = t->force = t->slope = t->applied = NULL;
   t->row_room = 0;
   t->n_room = t->room = 0;
@@ -31,6 +33,7 @@ rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_error *err) {
   free_rows(t);
   // more points touch in the next steps
   const int32_t most = n + n / 2;
+  RF_ALLOC(t->place, most);
   RF_ALLOC(t->rows, (size_t)most * (size_t)t->size);
   RF_ALLOC(t->begin, most);
   RF_ALLOC(t->stiff, most);

@@ -49,18 +49,17 @@ typedef struct rf_pair_rows {
   // results of an evaluation
   int32_t n_rows;    // of the points with a force, one each
   int32_t n_passed;  // points without a force, see multibody.h
-  // of points that bore a force in the last step: how many have passed, and the largest
-  // displacement of those that are inside of the field with their dimple only, m
-  int32_t n_lost;
-  double sunk_m;
-  double depth_m;   // of the deepest with a force
-  int32_t size;     // of both slots
-  double *rows;     // W                                                       (n_rows, size)
-  double *begin;    // f_0                                                     (n_rows)
-  double *stiff;    // c                                                       (n_rows)
-  double *force;    // f by the last choice                                    (n_rows)
-  double *slope;    // of f along a step                                       (n_rows)
-  double *applied;  // generalised forces                                      (size)
+  int32_t n_lost;    // those of them that bore a force in the last step
+  double sunk_m;     // the deepest dimple at a point, of tree or field
+  double depth_m;    // of the deepest with a force
+  int32_t size;      // of both slots
+  int32_t *place;    // of the point in the tree                                (n_rows)
+  double *rows;      // W                                                       (n_rows, size)
+  double *begin;     // f_0                                                     (n_rows)
+  double *stiff;     // c                                                       (n_rows)
+  double *force;     // f by the last choice                                    (n_rows)
+  double *slope;     // of f along a step                                       (n_rows)
+  double *applied;   // generalised forces                                      (size)
   int64_t row_room;
   int32_t n_room, room;
 } rf_pair_rows;
@@ -79,10 +78,14 @@ void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
 typedef struct rf_pair_rows_dimples {
   rf_pair_dimple_forces last[2];      // zero: no dimple
   rf_shell_blend_points field_shell;  // in the frame of the field; used if it yields
+  // places of the points of a tree without dimple that bore a force in this field
+  int32_t n_held;
+  const int32_t *held;  // (n_held)
 } rf_pair_rows_dimples;
 
 // Fills the rows from the last evaluation of the contact of the two frames, whose law has at most
-// one row a point; there must be room for them and for the points of the last forces on the tree.
+// one row a point; there must be room for them, for the points of the last forces on the tree and
+// for those held.
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
                           const rf_pair_rows_dimples *dimples, rf_contact *contact);
 

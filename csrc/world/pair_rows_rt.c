@@ -87,7 +87,6 @@ static void add_tangents(rf_pair_rows *t, const lever sides[2], rf_contact *cont
     make_row(t, sides, contact, p, axes + 3 * e, f->rows + (2 * i + e) * (size_t)t->size);
   rf_vec3_sub(p->position, contact->search.frame.position, way);
   rf_contact_to_body(contact->search.frame.rotation, way, f->at + 3 * i);
-  f->place[i] = p->place;
   f->last[2 * i] = f->last[2 * i + 1] = 0.0;
 }
 
@@ -145,10 +144,20 @@ static double bearable(const rf_pair_rows_dimples *dimples, const moved_points *
   return fmin(1.0, STIFFEST / (stiffness * softest));
 }
 
-static bool bore_force(const rf_pair_dimple_forces *last, int32_t point) {
+static bool bore_force(const rf_pair_rows_dimples *dimples, int32_t point, int32_t place) {
+  const rf_pair_dimple_forces *last = &dimples->last[0];
   for (int32_t k = 0; k < last->n; ++k)
     if (last->point[k] == point) return true;
+  for (int32_t k = 0; k < dimples->n_held; ++k)
+    if (dimples->held[k] == place) return true;
   return false;
+}
+
+// Notes how deep the dimples of both sides are at a point.
+static void note_sunk(rf_pair_rows *t, const moved_points *moved, int32_t k, const double axis[3]) {
+  const double way = rf_vec3_dot(moved->way + 3 * k, axis);
+  const double back = t->dimple[1].yields ? rf_vec3_dot(moved->back + 3 * k, axis) : 0.0;
+  t->sunk_m = fmax(t->sunk_m, fmax(way + back, -back));
 }
 
 // Adds the rows of a block of points.
@@ -165,10 +174,12 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_d
                    .carriers = &points->carriers[k]};
     if (rf_vec3_dot(axis, points->normal + 3 * k) < RF_CONTACT_PASSED) {
       ++t->n_passed;
-      t->n_lost += bore_force(&dimples->last[0], contact->search.tree->point[p.place]);
+      t->n_lost += bore_force(dimples, contact->search.tree->point[p.place], p.place);
       continue;
     }
     if (-points->gap[k] > t->depth_m) t->depth_m = -points->gap[k];
+    note_sunk(t, moved, k, axis);
+    t->place[t->n_rows] = p.place;
     rf_vec3_sub(p.position, contact->search.frame.grasp, p.arm);
     const double *back = t->dimple[1].yields ? moved->back + 3 * k : NULL;
     for (int e = 0; e < 3 && back; ++e) p.arm[e] += back[e];
@@ -177,7 +188,6 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_d
     if (t->dimple[0].yields) add_tree_dimple(t, contact, p.place, axis);
     double part = 1.0;
     if (back) {
-      t->sunk_m = fmax(t->sunk_m, -rf_vec3_dot(back, axis));
       add_field_dimple(t, contact, moved, k, axis);
       part = bearable(dimples, moved, k, rows->stiffness[i]);
     }
@@ -240,27 +250,20 @@ static bool touches(const rf_contact_search *s, int32_t place) {
   return false;
 }
 
-// Adds the points that bore a force in the last step and are still inside of the field, but would
-// have left it without the dimples, which may be deeper than the field is thick: gaps grow along
-// it.
+// Adds a point that bore a force in the last step and is still inside of the field, but would have
+// left it without the dimples, which may be deeper than the field is thick: gaps grow along it.
 static void add_sunk(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_dimples *dimples,
-                     rf_contact *contact) {
+                     rf_contact *contact, int32_t place) {
   static const double none[3] = {0.0};
-  const rf_pair_dimple_forces *last = &dimples->last[0];
   const rf_contact_search *s = &contact->search;
   rf_contact_points points;
   moved_points moved;
-  for (int32_t k = 0; k < last->n; ++k) {
-    const int32_t place = s->tree->place[last->point[k]];
-    if (touches(s, place)) continue;
-    rf_contact_search_some_rt(s, 1, &place, none, moved.gap, &points);
-    move_points(t, dimples, s, &moved, &points);
-    // a force that ended in a small gap is found again
-    const double out = rf_vec3_dot(moved.way, points.gradient);
-    if (!(moved.gap[0] < out)) continue;
-    if (moved.gap[0] < 0.0) t->sunk_m = fmax(t->sunk_m, out);
+  if (touches(s, place)) return;
+  rf_contact_search_some_rt(s, 1, &place, none, moved.gap, &points);
+  move_points(t, dimples, s, &moved, &points);
+  // a force that ended in a small gap is found again
+  if (moved.gap[0] < rf_vec3_dot(moved.way, points.gradient))
     add_rows(t, sides, dimples, contact, &points, &moved);
-  }
 }
 
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
@@ -280,7 +283,10 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
     move_points(t, dimples, s, &moved, &points);
     add_rows(t, sides, dimples, contact, &points, &moved);
   }
-  add_sunk(t, sides, dimples, contact);
+  for (int32_t k = 0; k < dimples->last[0].n; ++k)
+    add_sunk(t, sides, dimples, contact, s->tree->place[dimples->last[0].point[k]]);
+  for (int32_t k = 0; k < dimples->n_held; ++k)
+    add_sunk(t, sides, dimples, contact, dimples->held[k]);
 }
 
 static void add(int32_t n, double factor, const double *x, double *y) {

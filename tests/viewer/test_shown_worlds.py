@@ -162,3 +162,16 @@ def test_a_world_at_rest_has_no_dimples(pad):
         assert view._shown.frame()["dimples"] == []
         # both are seen at first
         assert view._shown.scene().box[0, 2] == pytest.approx(-DEEP)
+
+
+def test_a_world_of_fixed_bodies_alone_is_shown(pad):
+    world = rf.World(1e-3)
+    world.add_fixed(pad)
+    world.add_fixed(pad, (1.0, 0, 0))
+    with rf.view(world, browser=False) as view:
+        scene, frame = view._shown.scene(), view._shown.frame()
+    assert [one.name for one in scene.bodies] == ["fixed body -2", "fixed body -3"]
+    assert scene.bodies[0].vertices is scene.bodies[1].vertices
+    np.testing.assert_array_equal(frame["places"][:, 0], [0.0, 1.0])
+    with pytest.raises(rf.InputError, match="World without bodies"):
+        rf.view(rf.World(1e-3), browser=False)

@@ -314,13 +314,127 @@ def test_a_body_with_points_alone_is_no_longer_doubted(pad):
         without.step()
 
 
-def test_a_dimple_that_is_too_deep_for_the_field_is_doubted(pad):
+@pytest.mark.parametrize("by_points", [True, False])
+def test_weights_deeper_than_a_thin_field_are_borne_and_doubted_before(pad, by_points):
+    """Rigid points in the thin field of the pad, or points of the pad in a thin rigid field."""
+    thin, half, density = 1e-3, 0.01, 60_000.0
+    weight = G * density * 0.03**3
+    world = rf.World(2e-4, (0, 0, -G), contact_damping=100.0)
+    body = placed((0, 0, 0), model=core(1e8, density), dt=2e-4)
+    if by_points:
+        places = [
+            (x, y, 0) for x in np.linspace(-half, half, 5) for y in np.linspace(-half, half, 5)
+        ]
+        tree = rf.PointTree(rf.Pointshell(places, np.tile([0.0, 0.0, 1.0], (25, 1))))
+        world.add_fixed(pad.local, field=rf.BoxField((-0.05, -0.05, -thin), (0.05, 0.05, 0.0)))
+        world.add(body, tree, stiffness=1e5)
+    else:
+        wide = 1.25 * half
+        world.add_fixed(pad.local)
+        world.add(body, None, rf.BoxField((-wide, -wide, 0.0), (wide, wide, thin)))
+    with pytest.warns(
+        rf.PlausibilityWarning, match="body -2 gave way to body 0 by more than half"
+    ) as warned:
+        while not warned.list:
+            world.step()
+            assert world.report.steps < 1000
+    assert 0.5 * thin < -world.dimple(-2)[:, 2].min() < thin
+    assert world.report.points > 0
+    world.step(1500)
+    assert world.dimple(-2)[:, 2].min() < -2.0 * thin
+    sign = 1.0 if by_points else -1.0
+    assert sign * world.contacts.forces[0, 2] == pytest.approx(weight, rel=1e-2)
+
+
+def test_a_field_thicker_than_twice_the_dimple_is_not_doubted(pad):
     world = rf.World(DT)
-    world.add_fixed(pad.local, field=rf.BoxField((-WIDE, -WIDE, -3e-4), (WIDE, WIDE, 0.0)))
-    upper = placed((0, 0, -1.4e-4), UPSIDE_DOWN)
-    world.add(upper, pad.tree, stiffness=1e5)
-    with pytest.warns(rf.PlausibilityWarning, match="overlapped|gave way"):
+    world.add_fixed(pad.local, field=rf.BoxField((-0.05, -0.05, -5e-4), (0.05, 0.05, 0.0)))
+    world.add(placed((0, 0, -1e-4), UPSIDE_DOWN), pad.tree, stiffness=1e5)
+    world.step(3)
+    assert world.dimple(-2)[:, 2].min() < -5e-5
+
+
+# ---- limits
+
+
+def force_at(pad, x, depth, half):
+    """Return the force [N] on a square of rigid points, or one, that is held in the field."""
+    steps = np.linspace(-half, half, 2 * round(half / 0.00125) + 1)
+    places = np.array([(a, b, 0.0) for a in steps for b in steps])
+    tree = rf.PointTree(rf.Pointshell(places, np.tile([0.0, 0.0, 1.0], (len(places), 1))))
+    world = rf.World(DT, tol=1e-8)
+    world.add_fixed(pad.local, field=SLAB)
+    world.add(placed((x, 0, -depth)), tree, stiffness=1e5)
+    world.step(3)
+    np.testing.assert_allclose(world.contacts.forces[0, :2], 0.0, atol=1e-9)
+    return world.contacts.forces[0, 2]
+
+
+@pytest.mark.parametrize(("half", "most"), [(0.0, 1.3), (0.01, 0.25)])
+def test_laps_in_a_field_that_yields_may_gain_some_energy(pad, half, most):
+    """Forces have no part along the surface, though its stiffness varies between the points.
+
+    A lap, down at one place and up at another, gives depth / 2 times the difference of the forces.
+    """
+    forces = np.array([force_at(pad, x, 2e-4, half) for x in (0.0, 0.0025, 0.005)])
+    assert 0.05 < np.ptp(forces) / forces[0] < most
+
+
+def test_a_weight_that_slides_gains_less_than_its_own_sag(pad):
+    """Kinetic energy, that of the dimple and the height, on two by two points."""
+    half, density, dt = 0.005, 2000.0, 1e-3
+    places = [(x, y, 0.0) for x in (-half, half) for y in (-half, half)]
+    tree = rf.PointTree(rf.Pointshell(places, np.tile([0.0, 0.0, 1.0], (4, 1))))
+    weight, soft = G * density * 0.03**3, np.linalg.inv(pad.S)
+
+    def laid(step, **state):
+        world = rf.World(step, (0, 0, -G), tol=1e-10)
+        world.add_fixed(pad.local, field=SLAB)
+        body = rf.FreeBody(core(1e9, density), step)
+        body.reset(**state)
+        world.add(body, tree)
+        return world
+
+    rest = laid(5e-3, position=(-0.01, 0, 0))
+    rest.step(300)
+    state = rest.state(0)
+    world = laid(dt, position=state.position, quaternion=state.quaternion, velocity=(0.1, 0.0, 0.0))
+    sag, energies = -state.position[2], []
+    for _ in range(200):
         world.step()
+        u = world.dimple(-2).ravel()
+        bent = 0.5 * u @ soft @ u
+        energies.append(world.energy.sum() + weight * world.positions[0, 2] + bent)
+    rises = np.array(energies) - np.minimum.accumulate(energies)
+    assert 0.0 < rises.max() < 0.2 * weight * sag
+
+
+def test_a_stiffness_that_the_field_cannot_bear_is_doubted(pad):
+    tree = rf.PointTree(rf.Pointshell([[0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]]))
+    for fixed_first in (True, False):
+        world = rf.World(DT)
+        if fixed_first:
+            world.add_fixed(pad.local, field=SLAB)
+        with pytest.warns(rf.PlausibilityWarning, match=r"a stiffness of 1e\+10 N/m is .* use a"):
+            world.add(placed((0, 0, 0), model=core(*LIGHT)), tree, stiffness=1e10)
+            if not fixed_first:
+                world.add_fixed(pad.local, field=SLAB)
+    world = rf.World(DT)
+    world.add_fixed(pad.local, field=SLAB)
+    world.add(placed((0, 0, 0), model=core(*LIGHT)), tree, stiffness=1e7)
+
+
+@pytest.mark.parametrize(
+    ("field", "error"),
+    [
+        (rf.PlaneField((0, 0, 0), (0, 0, 1)), "pass a BoxField or DistanceField of the solid"),
+        (cushions, "pass the field at rest, field.field"),
+    ],
+)
+def test_fields_that_do_not_fit_a_fixed_body(pad, field, error):
+    given = cushions()[-1] if field is cushions else field
+    with pytest.raises((rf.InputError, rf.InputTypeError), match=error):
+        rf.World(DT).add_fixed(pad.local, field=given)
 
 
 def test_running_out_of_memory(pad):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -87,7 +88,7 @@ class ShownWorld(ShownDriven):
     """A world, which a page can run in real time."""
 
     def __init__(self, world: World, up: str, stiffness: float | None) -> None:
-        if not len(world):
+        if not (len(world) or world.fixed):
             raise InputError("x is a World without bodies: add some first")
         self._world, self._up = world, up
         self._count = len(world)
@@ -97,13 +98,13 @@ class ShownWorld(ShownDriven):
         self._locals = [world._locals.get(k) for k in range(self._count)]
         self._skins: dict[tuple[ReducedSolid, LocalCompliance | None], Skin] = {}
         self._fixed = tuple(world._fixed_at)
-        self._rest = np.array([body.rigid_body.centre for body in world.bodies])
+        self._rest = np.reshape([body.rigid_body.centre for body in world.bodies], (-1, 3))
         for k, one in enumerate(world.bodies):
             key = one.reduced, self._locals[k]
             if key not in self._skins:
                 own = None if key[1] is None else fine_surface(key[1])
                 self._skins[key] = skin_of(one.reduced, own)
-        self._dimples: list[_Dent] = []  # of bodies, then of fixed ones
+        self._dimples: tuple[_Dent, ...] = ()  # of bodies, then of fixed ones
 
     def _skin(self, k: int) -> Skin:
         return self._skins[self._world.bodies[k].reduced, self._locals[k]]
@@ -114,15 +115,13 @@ class ShownWorld(ShownDriven):
         n = self._count
         return origins(positions[:n], turns[:n], self._rest), turns[:n]
 
-    def _yielding(self, k: int, local: LocalCompliance, colour: _Colour) -> Body:
+    def _yielding(self, k: int, local: LocalCompliance, colour: _Colour) -> tuple[Body, _Dent]:
         """Return a body with a local compliance: its skin, or its core and the layer on it."""
         skin = skin_body(self._skin(k), f"body {k}", colour)
         if local.tree.reduced is not None:
-            self._dimples.append(_Dent(k, k, Dimple(local, skin), None))
-            return skin
+            return skin, _Dent(k, k, Dimple(local, skin), None)
         layer = _layer(local, "layer", colour)
-        self._dimples.append(_Dent(k, k, Dimple(local, layer), skin))
-        return _joined(skin, layer)
+        return _joined(skin, layer), _Dent(k, k, Dimple(local, layer), skin)
 
     def _layer_nodes(self) -> list[NDArray[np.float64]]:
         """Return the nodes of the layers on cores, in the world."""
@@ -133,24 +132,31 @@ class ShownWorld(ShownDriven):
             if local is not None and local.tree.reduced is None
         ]
 
-    def _fixed_bodies(self) -> list[Body]:
-        """Return the fixed bodies in the frames of their meshes."""
-        bodies = []
+    def _fixed_bodies(self) -> Iterator[tuple[Body, _Dent]]:
+        """Yield the fixed bodies in the frames of their meshes."""
+        known: dict[LocalCompliance, tuple[Body, Dimple]] = {}
         for j, (local, _) in enumerate(self._fixed):
-            bodies.append(_layer(local, f"fixed body {-2 - j}", GREY))
-            self._dimples.append(_Dent(self._count + j, -2 - j, Dimple(local, bodies[j]), None))
-        return bodies
+            if local not in known:
+                layer = _layer(local, "layer", GREY)
+                known[local] = layer, Dimple(local, layer)
+            layer, dimple = known[local]
+            yield (
+                replace(layer, name=f"fixed body {-2 - j}"),
+                _Dent(self._count + j, -2 - j, dimple, None),
+            )
 
     def scene(self) -> Scene:
         """Return the scene."""
         world = self._world
         first: dict[ReducedSolid, int] = {}
         bodies: list[Body] = []
-        self._dimples = []
+        dents: list[_Dent] = []
         for k, one in enumerate(world.bodies[: self._count]):
             colour, local = _COLOURS[k % len(_COLOURS)], self._locals[k]
             if local is not None:
-                bodies.append(self._yielding(k, local, colour))
+                body, dent = self._yielding(k, local, colour)
+                bodies.append(body)
+                dents.append(dent)
                 continue
             if one.reduced in first:
                 shared = bodies[first[one.reduced]]
@@ -166,7 +172,10 @@ class ShownWorld(ShownDriven):
                 continue
             first[one.reduced] = k
             bodies.append(skin_body(self._skin(k), f"body {k}", colour))
-        bodies += self._fixed_bodies()
+        for body, dent in self._fixed_bodies():
+            bodies.append(body)
+            dents.append(dent)
+        self._dimples = tuple(dents)
         nodes = np.concatenate(
             [world.nodes(k) for k in range(self._count)]
             + [at.apply(local.solid.mesh.nodes) for local, at in self._fixed]
@@ -219,7 +228,7 @@ class ShownWorld(ShownDriven):
         return {
             **self._frame([], numbers),
             "places": np.column_stack([places, turns]),
-            "coordinates": np.concatenate(world.q[: self._count]),
+            "coordinates": np.concatenate([np.empty(0), *world.q[: self._count]]),
             "dimples": self._dents(),
         }
 

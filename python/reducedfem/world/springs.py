@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,7 @@ from reducedfem.contact.local import LocalCompliance
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import InputError, InputTypeError
 
-__all__ = ["checked_stiffness", "stiffness_argument", "stiffnesses"]
+__all__ = ["checked_stiffness", "doubts_of_springs", "stiffness_argument", "stiffnesses"]
 
 _STIFFER = 30.0  # times that of the body at the point, as contact/fit.h
 # times a local compliance, beyond which the solve loses its digits; forces are off by its inverse
@@ -49,6 +51,19 @@ def checked_stiffness(stiffness: float, local: LocalCompliance | None) -> float:
             f"{_STIFFEST / own[worst]:.2g} N/m: springs make an error of one over that ratio"
         )
     return stiffness
+
+
+def doubts_of_springs(stiffest: float, own: Iterable[LocalCompliance]) -> Iterator[tuple[str, str]]:
+    """Yield the warning of springs [N/m] that the world lowers in fields that yield by `own`."""
+    softest = max((float(one._core.mean_compliance.max()) for one in own), default=0.0)
+    if stiffest * softest > _STIFFEST:
+        yield (
+            "stiff",
+            f"a stiffness of {stiffest:.3g} N/m is {stiffest * softest:.2g} times that of a field "
+            f"that yields; in that field springs have at most {_STIFFEST:.0g} times its stiffness, "
+            "beyond which rounding would decide the forces; use a stiffness of at most "
+            f"{_STIFFEST / softest:.2g} N/m",
+        )
 
 
 def stiffnesses(

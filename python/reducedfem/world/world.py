@@ -24,7 +24,12 @@ from reducedfem.geometry.pose import Pose
 from reducedfem.solid.plausible import warn_of_gravity, warn_of_strain
 from reducedfem.world.contacts import WorldContacts, WorldReport
 from reducedfem.world.plausible import doubts_of_body, doubts_of_fixed, doubts_of_steps
-from reducedfem.world.springs import checked_stiffness, stiffness_argument, stiffnesses
+from reducedfem.world.springs import (
+    checked_stiffness,
+    doubts_of_springs,
+    stiffness_argument,
+    stiffnesses,
+)
 
 __all__ = ["World"]
 
@@ -124,6 +129,8 @@ class World:
         self._bodies: list[FreeBody] = []
         self._locals: dict[int, LocalCompliance] = {}  # of bodies, by number
         self._fixed_at: list[tuple[LocalCompliance, Pose]] = []
+        self._yielding: list[LocalCompliance] = []  # of shapes with a field
+        self._stiffest = 0.0  # of the springs that were given [N/m]
         self._untouched: list[int] = []  # numbers of bodies without tree and field
         # by number of body, the strains up to which cubatures are trained
         self._trained: dict[int, float] = {}
@@ -188,9 +195,10 @@ class World:
             its model; None: nothing touches it.
         stiffness
             Stiffness of the springs at the points of the tree [N/m], positive, with `local` at
-            most 1e6 times that of the solid at any point. "auto": 30 times that of the body at each
-            point, by its compliance (see `PenaltyContact.stiffnesses`), at most 10 times mass /
-            dt^2, which is that of a rigid tree.
+            most 1e6 times that of the solid at any point; in fields of others that yield it is
+            lowered to 1e6 times theirs. "auto": 30 times that of the body at each point, by its
+            compliance (see `PenaltyContact.stiffnesses`), at most 10 times mass / dt^2, which is
+            that of a rigid tree.
         friction
             Coefficient of Coulomb friction of the body, 0 to 10; None: that of the world.
         local
@@ -217,9 +225,9 @@ class World:
             The step is so long that the body, after a fall from its own thickness, moves by more
             than half of it in one; on flat ground it sinks by more than a tenth of it, or without
             a tree gets no force from the ground; the field is four times as large as the body, or
-            does not reach it; its gravity differs from that of the world; or it has neither tree
-            nor field in a world with fixed bodies (each once a world).
-            The coefficient of friction is above 5.
+            does not reach it; its gravity differs from that of the world; it has neither tree
+            nor field in a world with fixed bodies; or a stiffness is lowered in a field that yields
+            (each once a world). The coefficient of friction is above 5.
         """
         refuse_names(others, World.add, _NAMES)
         require(body, FreeBody, "body")
@@ -249,6 +257,7 @@ class World:
             rest = field.field if isinstance(field, DeformedField) else field
             doubts = doubts_of_body(body, tree, rest, spring, self._gravity, self._dt, self._ground)
             # before the body is added: a warning may be an error
+            self._warn(doubts_of_springs(self._stiffest, self._yielding))
             self._warn((kind, f"body {index} {text}") for kind, text in doubts)
             if tree is None and field is None:
                 self._warn(doubts_of_fixed(index if self._fixed_at else None))
@@ -290,9 +299,13 @@ class World:
             each, uniform = None, 1.0
             if isinstance(stiffness, float):
                 uniform = checked_stiffness(stiffness, local)
+                if tree is not None:
+                    self._stiffest = max(self._stiffest, uniform)
             elif tree is not None:
                 uniform = _RIGID * mass / self._dt**2
                 each = stiffnesses(tree, local, uniform)
+            if local is not None and field is not None:
+                self._yielding.append(local)
             self._core.add_shape(
                 None if tree is None else tree._core,
                 None if field is None else field._core,
@@ -328,7 +341,8 @@ class World:
             Pose of the frame of its mesh in the world [m], (3,) and (4,).
         stiffness
             Stiffness of the springs at its points [N/m], positive, at most 1e6 times that of the
-            solid at any point. "auto": 30 times that at each point, by its compliance.
+            solid at any point; lowered to the same of fields of others that yield. "auto": 30 times
+            that at each point, by its compliance.
         field
             Signed distances at rest, in the frame of its mesh; None: only fields touch it.
         friction
@@ -349,11 +363,17 @@ class World:
         Warns
         -----
         PlausibilityWarning
-            A body of the world has neither tree nor field, so that this one gives it no force (once
-            a world). The coefficient of friction is above 5.
+            A body of the world has neither tree nor field, so that this one gives it no force, or a
+            stiffness is lowered in a field that yields (each once a world). The coefficient of
+            friction is above 5.
         """
         refuse_names(others, World.add_fixed, _NAMES)
         require(local, LocalCompliance, "local")
+        if isinstance(field, DeformedField):
+            raise InputTypeError(
+                "field is a DeformedField, whose coordinates a fixed body does not have: pass the "
+                "field at rest, field.field"
+            )
         if field is not None:
             require(field, Field, "field", " or None")
         if local.tree.reduced is not None:
@@ -365,6 +385,7 @@ class World:
         with self._adding:
             self._warn(doubts_of_fixed(*self._untouched[:1]))
             shape = self._shape(local.tree, field, local, stiffness, np.inf)
+            self._warn(doubts_of_springs(self._stiffest, self._yielding))
             self._core.add_fixed(pose.position, pose.quaternion, shape, mu)
             self._fixed_at.append((local, pose))
             return -1 - len(self._fixed_at)
@@ -392,9 +413,9 @@ class World:
         PlausibilityWarning
             Bodies move by more than half the thickness of each other, or of the ground, in a step
             and may pass through; or a body overlaps others, or the ground, deeply in its first step
-            (each once a world); or a body sinks into a dimple by more than half of the thickness of
-            its field, or meets a fixed one without having a field (each once a world); or the
-            cubature of a body is strained beyond the poses that trained it (once a body).
+            (each once a world); or a dimple is deeper than half the thickness of the field in which
+            bodies touch, or a body meets a fixed one without having a field (each once a world); or
+            the cubature of a body is strained beyond the poses that trained it (once a body).
         """
         with callback(progress, "steps") as tell:
             self._core.step(step_count(n), tell, threads())
@@ -437,7 +458,7 @@ class World:
     def energy(self) -> NDArray[np.float64]:
         """Kinetic and elastic energy of each body [J], shape (n,), with that of its `local`.
 
-        Those of springs, gravity and fixed bodies are no part of it.
+        Fixed bodies have no entry; energies of springs and gravity are no part of it.
         """
         return self._core.energy()
 
