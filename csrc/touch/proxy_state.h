@@ -38,7 +38,7 @@ typedef struct rf_tip {
   bool barred;      // began inside: no force until it has been outside
   bool rests;       // the tip, while it touches
   double last[3];   // tip in the last cycle, in the frame of the body
-  bool is_known;    // there was a cycle without a search that goes on
+  bool is_known;    // there was a cycle without a search that continues
   double known[3];  // tip in the last one of them
 
   // at the anchor; in the frame of rows n and two tangents
