@@ -157,6 +157,17 @@ def test_saved_pages_move_the_linear_solution(bar, browser, tmp_path):
     browser.run("window.reducedfem.reset(); window.reducedfem.draw()")
     back = browser.run("return Array.from(window.reducedfem.drawing.marks[1].points)")
     np.testing.assert_allclose(back, rest, atol=1e-7)
+    # a file resets what its sliders move: one body, of a scene that can be reset
+    buttons = browser.run("""
+        const page = window.reducedfem, scene = page.scene, one = scene.bodies[0];
+        const cases = [{}, { resets: false }, { bodies: [one, one] }, { bodies: [], marks: [] }];
+        return cases.map((changes) => {
+          page.setScene({ ...scene, ...changes });
+          page.reset();
+          return document.querySelector("button[aria-label='Reset']") !== null;
+        });
+    """)
+    assert buttons == [True, False, False, False]
 
 
 def test_parts_that_cannot_be_drawn_are_refused_with_a_hint(bar, tmp_path):
