@@ -160,7 +160,7 @@ def test_notches_are_not_listed(degrees, make, cells):
     assert len(touching(mesh)) == 0
 
 
-@pytest.mark.parametrize("degrees", [1.0, 2.0, 5.0])
+@pytest.mark.parametrize("degrees", [0.5, 1.0, 2.0, 5.0])
 @pytest.mark.parametrize("cells", [(3, 2, 1), (6, 4, 2), (4, 4, 3)])
 def test_knife_edges_are_not_listed(degrees, cells):
     assert len(touching(knife(degrees, cells, box_tets))) == 0
