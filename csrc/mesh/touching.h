@@ -14,7 +14,8 @@
 
 // Creates a list of pairs of elements (count, 2): the middle of a face of the first, or a point
 // near one of its corners, lies on a face of the second that looks the other way; no constraints
-// join them, of all nodes of one face or of those that do not hang over the other.  The caller frees it.  run: polled for a stop.
+// join them, of all nodes of one face or of those that do not hang over the other.  The caller
+// frees it.  run: polled for a stop.
 RF_MUST_CHECK rf_status rf_mesh_find_touching(const rf_mesh *mesh, const rf_run *run,
                                               int32_t *count, int32_t **pairs, rf_error *err);
 
