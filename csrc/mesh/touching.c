@@ -19,7 +19,7 @@ typedef struct search {
   rf_face_frame *frame;  // (n_faces)
   rf_bvh tree;           // of the faces
   int32_t face, found;   // the one that is compared, and the first one on which it lies; -1
-  double point[3];       // of the face
+  double x[RF_MOST_FACE_NODES][3];  // places of the nodes of the face
 } search;
 
 static const int32_t *nodes_of(const search *s, int32_t f) {
@@ -31,46 +31,78 @@ static void places_of(const search *s, int32_t f, double x[RF_MOST_FACE_NODES][3
     memcpy(x[a], s->mesh->nodes + 3 * (int64_t)nodes_of(s, f)[a], sizeof x[a]);
 }
 
-// Returns true if each node of a face follows others or belongs to the other face.
-static bool is_tied(const search *s, int32_t f, int32_t other) {
-  const rf_constraints *c = s->mesh->constraints;
-  for (int a = 0; a < s->faces.face_nodes; ++a) {
-    const int32_t node = nodes_of(s, f)[a];
-    bool tied = c && rf_constraints_find(c, node) >= 0;
-    for (int b = 0; b < s->faces.face_nodes && !tied; ++b) tied = nodes_of(s, other)[b] == node;
-    if (!tied) return false;
+// Computes the box of a face, wider by the distance of points that are on it.
+static void box_of(const search *s, int32_t f, const double x[][3], double low[3], double high[3]) {
+  for (int i = 0; i < 3; ++i) {
+    low[i] = high[i] = x[0][i];
+    for (int a = 1; a < s->faces.face_nodes; ++a) {
+      low[i] = fmin(low[i], x[a][i]);
+      high[i] = fmax(high[i], x[a][i]);
+    }
+    low[i] -= RF_FACE_NEAR * s->frame[f].reach;
+    high[i] += RF_FACE_NEAR * s->frame[f].reach;
   }
+}
+
+// Returns true if each node of a face follows others or belongs to the other face; of a face with
+// nodes that follow others, those that hang over the other face need not.  Sets *some if a node
+// does.
+static bool is_tied(const search *s, int32_t f, int32_t other, double near, bool *some) {
+  const rf_constraints *c = s->mesh->constraints;
+  const int32_t nodes = s->faces.face_nodes;
+  double x[RF_MOST_FACE_NODES][3];
+  int32_t loose[RF_MOST_FACE_NODES], n_loose = 0;
+  bool follows = false;
+  for (int a = 0; a < nodes; ++a) {
+    const int32_t node = nodes_of(s, f)[a];
+    const bool bound = c && rf_constraints_find(c, node) >= 0;
+    bool tied = bound;
+    for (int b = 0; b < nodes && !tied; ++b) tied = nodes_of(s, other)[b] == node;
+    follows = follows || bound;
+    if (tied)
+      *some = true;
+    else
+      loose[n_loose++] = node;
+  }
+  if (n_loose > 0 && !follows) return false;
+  places_of(s, other, x);
+  for (int a = 0; a < n_loose; ++a)
+    if (rf_face_holds(nodes, (const double(*)[3])x, s->mesh->nodes + 3 * (int64_t)loose[a], near))
+      return false;
   return true;
 }
 
+// Compares the middle of the face, then points near its corners: faces that overlap by less than
+// half have no middle on the other.  Faces with common or tied nodes are compared by their middles
+// only: near a common edge, or where some nodes hang over, corners come close without a fault.
 static int compare(void *context, int32_t at) {
   search *s = context;
-  const int32_t f = s->face, other = s->tree.item[at];
+  const int32_t f = s->face, other = s->tree.item[at], nodes = s->faces.face_nodes;
   const rf_face_frame *one = s->frame + f, *two = s->frame + other;
   const double near = RF_FACE_NEAR * fmin(one->reach, two->reach);
-  double x[RF_MOST_FACE_NODES][3];
+  double x[RF_MOST_FACE_NODES][3], point[3];
   if (s->faces.element[f] == s->faces.element[other] || (s->found >= 0 && other > s->found))
     return 0;
   if (!(rf_vec3_dot(one->normal, two->normal) < OPPOSITE)) return 0;
+  bool some = false;
+  if (is_tied(s, f, other, near, &some) || is_tied(s, other, f, near, &some)) return 0;
+  const int corners = some ? 0 : nodes % 3 ? 4 : 3;
   places_of(s, other, x);
-  if (!rf_face_holds(s->faces.face_nodes, (const double(*)[3])x, s->point, near)) return 0;
-  if (is_tied(s, f, other) || is_tied(s, other, f)) return 0;
-  s->found = other;
+  for (int a = -1; a < corners; ++a) {
+    for (int i = 0; i < 3; ++i)
+      point[i] = one->middle[i] + (a < 0 ? 0.0 : CORNER * (s->x[a][i] - one->middle[i]));
+    if (!rf_face_holds(nodes, (const double(*)[3])x, point, near)) continue;
+    s->found = other;
+    return 0;
+  }
   return 0;
 }
 
-// Compares the middle of the face, then points near its corners: faces that overlap by less than
-// half have no middle on the other.
 static void find_on(search *s) {
-  double x[RF_MOST_FACE_NODES][3];
-  const int corners = s->faces.face_nodes % 3 ? 4 : 3;
-  const double *const middle = s->frame[s->face].middle;
-  places_of(s, s->face, x);
-  for (int a = -1; a < corners && s->found < 0; ++a) {
-    for (int i = 0; i < 3; ++i)
-      s->point[i] = middle[i] + (a < 0 ? 0.0 : CORNER * (x[a][i] - middle[i]));
-    rf_bvh_overlap(&s->tree, s->point, s->point, compare, s);
-  }
+  double low[3], high[3];
+  places_of(s, s->face, s->x);
+  box_of(s, s->face, (const double(*)[3])s->x, low, high);
+  rf_bvh_overlap(&s->tree, low, high, compare, s);
 }
 
 static rf_status make_tree(search *s, const rf_run *run, rf_error *err) {
@@ -78,18 +110,10 @@ static rf_status make_tree(search *s, const rf_run *run, rf_error *err) {
   double *box = NULL, x[RF_MOST_FACE_NODES][3];
   RF_ALLOC(box, 6 * (int64_t)s->faces.n_faces);
   for (int32_t f = 0; f < s->faces.n_faces; ++f) {
-    double *low = box + 6 * (int64_t)f, *high = low + 3;
+    double *low = box + 6 * (int64_t)f;
     places_of(s, f, x);
     rf_face_middle(s->faces.face_nodes, (const double(*)[3])x, s->frame + f);
-    for (int i = 0; i < 3; ++i) {
-      low[i] = high[i] = x[0][i];
-      for (int a = 1; a < s->faces.face_nodes; ++a) {
-        low[i] = fmin(low[i], x[a][i]);
-        high[i] = fmax(high[i], x[a][i]);
-      }
-      low[i] -= RF_FACE_NEAR * s->frame[f].reach;
-      high[i] += RF_FACE_NEAR * s->frame[f].reach;
-    }
+    box_of(s, f, (const double(*)[3])x, low, low + 3);
   }
   RF_TRY(rf_bvh_create(s->faces.n_faces, box, run, &s->tree, err));
 done:

@@ -84,7 +84,16 @@ def test_records_that_name_their_scene(capsys, tmp_path):
     _, _, err = run(capsys, "haptics", "hoses", "--device", f"replay:{file}")
     assert "they name the scene soft" in err
     assert "scene                   soft" in run(capsys, "info", file)[1]
-    for text in (b"[1]", b'{"scene": 7}', b"{", b"[" * 2000):
+    # a name that no scene has is no hint
+    other = recorded(tmp_path / "o.npy", 0, 24, scene="knight")
+    match = r"are of the scene knight: show them in Python by view\("
+    misused(capsys, "view", other, "--scene", "hoses", *page, match=match)
+    for text in (
+        b"[1]", b'{"scene": 7}', b"{", b"[" * 2000,
+        # no names for a terminal
+        b'{"scene": "a\\u001b[31m"}', b'{"scene": "a b"}', b'{"scene": ""}',
+        b'{"scene": "' + b"a" * 65 + b'"}',
+    ):  # fmt: skip
         data = file.read_bytes()
         at = data.index(b"# reducedfem: ") + 14
         damaged = data[:at] + text.ljust(data.index(b"\n", at) - at) + data[data.index(b"\n", at) :]
@@ -102,7 +111,7 @@ def test_a_session_names_its_scene(tmp_path):
     rf.export_html(tmp_path / "peg.html", made, records=records)
     other = rf.HapticRecords(records.array, "alpha-cheat")
     refused = (
-        r"of the scene alpha-cheat, and x is a session of the scene peg: view them with scenes"
+        "of the scene alpha-cheat, and x is a session of the scene peg: view them with a session of"
     )
     with pytest.raises(rf.InputError, match=refused):
         rf.export_html(tmp_path / "peg.html", made, records=other)

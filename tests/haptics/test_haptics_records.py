@@ -14,6 +14,7 @@ import reducedfem as rf
 from haptic_sessions import at_rest, ball_of, descent, held, run_script, session
 from moments import LONG, interrupted
 from reducedfem import _core
+from reducedfem.io.record_file import RECORD, RecordFile
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,38 @@ def test_a_file_holds_every_cycle(ball, tmp_path):
     records.save(tmp_path / "copy.npy")
     copy = rf.HapticRecords.load(tmp_path / "copy.npy")
     assert np.array_equal(copy.array, records.array)
+
+
+def test_names_of_scenes_survive_files(tmp_path):
+    array = np.zeros(3, RECORD)
+    array["tick"] = [5, 6, 7]
+    for scene in ("a", "snap-in-soft", "x" * 64, None):
+        rf.HapticRecords(array, scene).save(tmp_path / "s.npy")
+        read = rf.HapticRecords.load(tmp_path / "s.npy")
+        assert read.scene == scene
+        assert np.array_equal(read.array, array)
+        assert np.array_equal(np.load(tmp_path / "s.npy"), array)
+
+
+@pytest.mark.parametrize(
+    "scene", ["a" * 3500, "x" * 65, "", "a b", "a\n", "a\x1b[31m", "\u00e4", "7"]
+)
+def test_names_that_are_no_scenes_are_refused(scene):
+    with pytest.raises(rf.InputError, match="scene must be a name of at most 64 letters"):
+        rf.HapticRecords(np.zeros(1, RECORD), scene)
+
+
+def test_scenes_are_texts():
+    with pytest.raises(rf.InputTypeError, match="scene must be a str or None, got int"):
+        rf.HapticRecords(np.zeros(1, RECORD), 7)
+
+
+def test_headers_without_room_are_refused(tmp_path):
+    """No record is overwritten, and no file remains."""
+    file = RecordFile(tmp_path / "s.npy", RECORD, "x" * 3500)
+    with pytest.raises(rf.FileFormatError, match=r"names of the fields and of the scene need \d+"):
+        file.begin()
+    assert not list(tmp_path.iterdir())
 
 
 def test_records_are_taken_by_name_cycle_slice_and_mask(ball):

@@ -283,6 +283,37 @@ def test_legacy_files_that_are_not_read_are_named(tmp_path, binary, texts):
         rf.read_mesh(tmp_path / "grid.vtk")
 
 
+@pytest.mark.parametrize("kind", ["BINARY", "ASCII"])
+def test_regions_of_bytes_in_legacy_files_are_not_lost(tmp_path, kind):
+    """VTK writes scalars of unsigned char as colours."""
+    nodes, elements = box_hexes(2, 1, 1)
+    path = tmp_path / "grid.vtk"
+    binary = kind == "BINARY"
+    meshio.Mesh(nodes, [("hexahedron", elements)]).write(path, "vtk42", binary=binary)
+    plain = path.read_bytes()
+    assert plain.splitlines()[2] == kind.encode()
+    values = b"\x03\x01" if binary else b"0.0117647 0.00392157 "
+    for name, lost in ((b"region", True), (b"gmsh%3Aphysical", True), (b"shade", False)):
+        colours = b"\nCELL_DATA 2\nCOLOR_SCALARS " + name + b" 1\n" + values + b"\n"
+        path.write_bytes(plain + colours)
+        if lost:
+            match = r"as bytes \(COLOR_SCALARS\), .* write it as .vtu"
+            with pytest.raises(rf.FileFormatError, match=match):
+                rf.read_mesh(path)
+        elif binary:
+            assert rf.read_mesh(path).n_elements == 2
+
+
+def test_surfaces_in_legacy_files_are_named(tmp_path):
+    path = tmp_path / "s.vtk"
+    path.write_text(
+        "# vtk DataFile Version 3.0\nball\nASCII\nDATASET POLYDATA\nPOINTS 3 float\n"
+        "0 0 0 1 0 0 0 1 0\nPOLYGONS 1 4\n3 0 1 2\n"
+    )
+    with pytest.raises(rf.FileFormatError, match=r"is a surface \(POLYDATA\), .* no volume"):
+        rf.read_mesh(path)
+
+
 @pytest.mark.parametrize(
     ("cells", "message"),
     [

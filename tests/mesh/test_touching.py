@@ -33,6 +33,55 @@ def merged(mesh):
     return rf.Mesh(places, new.reshape(-1)[mesh.elements])
 
 
+def half_apart(degrees=0.0, cells=(2, 2, 1), make=box_hexes):
+    """Return two layers of one part, whose nodes are twice where x > 1, opened to a notch."""
+    mesh = merged(layers((0.0, 0.0), low=cells, top=cells, make=make))
+    opened = np.flatnonzero((mesh.nodes[:, 2] == 1.0) & (mesh.nodes[:, 0] > 1.0))
+    elements = mesh.elements.copy()
+    upper = mesh.nodes[elements][..., 2].mean(axis=1) > 1.0
+    new = np.arange(mesh.n_nodes)
+    new[opened] = mesh.n_nodes + np.arange(len(opened))
+    elements[upper] = new[elements[upper]]
+    nodes = np.concatenate([mesh.nodes, mesh.nodes[opened]])
+    nodes[mesh.n_nodes :, 2] += np.tan(np.radians(degrees)) * (nodes[opened, 0] - 1.0)
+    return rf.Mesh(nodes, elements)
+
+
+def knife(degrees, cells, make):
+    """Return a wedge of tetrahedra that ends in an edge."""
+    nodes, elements = make(*cells, (1.0, 1.0, 1.0))
+    x = nodes.copy()
+    x[:, 2] *= np.tan(np.radians(degrees)) * x[:, 0]
+    mesh = merged(rf.Mesh(nodes, elements))
+    places, new = np.unique(x.round(12), axis=0, return_inverse=True)
+    elements = new.reshape(-1)[elements]
+    corners = elements[:, :4]
+    whole = [len(set(one)) == 4 for one in corners.tolist()]
+    assert mesh.n_elements > sum(whole) > 0
+    return rf.Mesh(places, elements[whole])
+
+
+def overhanging(shift):
+    """Return a layer, shifted, on another that it is tied to where they touch."""
+    mesh = layers(shift, low=(4, 4, 1), top=(3, 3, 1))
+    low = mesh.components() == 0
+    at = {tuple(x): i for i, x in enumerate(mesh.nodes[: mesh.elements[low].max() + 1].tolist())}
+    slaves, masters, weights = [], [], []
+    for node in np.unique(mesh.elements[~low]):
+        x, y, z = mesh.nodes[node]
+        if z > 1.0 or max(x, y) > 2.0:
+            continue
+        slaves.append(int(node))
+        a, b = min(int(2 * x), 3), min(int(2 * y), 3)
+        for i in (0, 1):
+            for j in (0, 1):
+                masters.append(at[(a + i) / 2, (b + j) / 2, 1.0])
+                s, t = 2 * x - a, 2 * y - b
+                weights.append((s if i else 1 - s) * (t if j else 1 - t))
+    assert 0 < len(slaves) < 16
+    return mesh.with_constraints((slaves, 4 * np.arange(len(slaves) + 1), masters, weights))
+
+
 def plain_touching(mesh):
     """Return the pairs of cells of layers of hexahedra, by their rectangles at z = 1."""
     x = mesh.nodes[mesh.elements]
@@ -91,15 +140,7 @@ def test_nodes_that_are_twice_at_a_place():
 
 
 def test_cracks_are_listed_with_words_of_their_own():
-    """Nodes are twice on a half of the plane between two layers, which are one part."""
-    mesh = merged(layers((0.0, 0.0)))
-    opened = np.flatnonzero((mesh.nodes[:, 2] == 1.0) & (mesh.nodes[:, 0] > 1.0))
-    elements = mesh.elements.copy()
-    upper = mesh.nodes[elements][..., 2].mean(axis=1) > 1.0
-    new = np.arange(mesh.n_nodes)
-    new[opened] = mesh.n_nodes + np.arange(len(opened))
-    elements[upper] = new[elements[upper]]
-    cracked = rf.Mesh(np.concatenate([mesh.nodes, mesh.nodes[opened]]), elements)
+    cracked, mesh = half_apart(), merged(layers((0.0, 0.0)))
     assert cracked.n_components() == 1
     assert len(cracked.surface().triangles) > len(mesh.surface().triangles)
     assert len(touching(cracked)) == 4
@@ -107,6 +148,29 @@ def test_cracks_are_listed_with_words_of_their_own():
         rf.GeometryWarning, match="4 of them lie inside one part: if that is a crack"
     ):
         rf.Solid(cracked, LAW)
+
+
+@pytest.mark.parametrize("degrees", [0.2, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize(("make", "cells"), [
+    (box_hexes, (2, 2, 1)), (box_hexes, (6, 4, 1)), (box_tets, (4, 3, 1)), (box_hex20s, (4, 2, 1)),
+])  # fmt: skip
+def test_notches_are_not_listed(degrees, make, cells):
+    mesh = half_apart(degrees, cells, make)
+    assert mesh.n_components() == 1
+    assert len(touching(mesh)) == 0
+
+
+@pytest.mark.parametrize("degrees", [0.5, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize("cells", [(3, 2, 1), (6, 4, 2), (4, 4, 3)])
+def test_knife_edges_are_not_listed(degrees, cells):
+    assert len(touching(knife(degrees, cells, box_tets))) == 0
+
+
+@pytest.mark.parametrize("shift", [(0.7, 0.7), (0.5, 0.0), (0.3, 0.2), (1.8, 0.0), (1.9, 1.85)])
+def test_tied_layers_that_hang_over_are_not_listed(shift):
+    mesh = overhanging(shift)
+    assert len(touching(rf.Mesh(mesh.nodes, mesh.elements))) > 0
+    assert len(touching(mesh)) == 0
 
 
 @pytest.mark.parametrize("joined", ["corner", "half"])

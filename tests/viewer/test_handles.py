@@ -69,7 +69,8 @@ def test_sliders_shift_and_turn_handles(bar, order):
         frame = pulled(view._shown, {4: 140.0})
         if order == 1:
             # drawn, but without forces, and with a word of caution
-            assert [one[0] for one in frame["numbers"]] == ["turned from each other", "order 1"]
+            names = ["turned from each other", "order 1", "forces"]
+            assert [one[0] for one in frame["numbers"]] == names
             assert frame["numbers"][0][1] == pytest.approx(140.0)
         else:
             # refused: the last solution stays
@@ -77,6 +78,26 @@ def test_sliders_shift_and_turn_handles(bar, order):
             assert frame["amounts"][4] == 3.0
         view._shown.command({"kind": "reset"})
         assert not view._shown.frame()["bodies"][0]["moved"].any()
+
+
+def test_turns_without_forces_say_so(bar):
+    with rf.view(two_handles(bar), browser=False) as view:
+        frame = pulled(view._shown, {4: 20.0})
+    assert frame["numbers"] == [("forces", "none: turned too far", "")]
+
+
+def test_coordinates_of_pages_are_bounded(bar):
+    with rf.view(two_handles(bar), browser=False) as view:
+        (body,) = view._shown.scene().bodies
+        frame = pulled(view._shown, {0: 1e9, 4: -1e9})
+        np.testing.assert_array_equal(frame["amounts"][[0, 4]], [body.ends[0], -150.0])
+        # rotation vectors of more than half a turn
+        frame = pulled(view._shown, {5: 150.0})
+        assert frame["note"].startswith("the sliders turn handle 0 by 212°, allowed are 180°")
+        np.testing.assert_array_equal(frame["amounts"][4:6], [-150.0, 0.0])
+        frame = pulled(view._shown, {5: 90.0})
+        assert frame["note"] == ""
+        assert frame["amounts"][5] == 90.0
 
 
 def test_marks_of_handles_follow_vertices_in_colours_of_their_own(bar):
@@ -136,6 +157,17 @@ def test_saved_pages_move_the_linear_solution(bar, browser, tmp_path):
     browser.run("window.reducedfem.reset(); window.reducedfem.draw()")
     back = browser.run("return Array.from(window.reducedfem.drawing.marks[1].points)")
     np.testing.assert_allclose(back, rest, atol=1e-7)
+    # a file resets what its sliders move: one body, of a scene that can be reset
+    buttons = browser.run("""
+        const page = window.reducedfem, scene = page.scene, one = scene.bodies[0];
+        const cases = [{}, { resets: false }, { bodies: [one, one] }, { bodies: [], marks: [] }];
+        return cases.map((changes) => {
+          page.setScene({ ...scene, ...changes });
+          page.reset();
+          return document.querySelector("button[aria-label='Reset']") !== null;
+        });
+    """)
+    assert buttons == [True, False, False, False]
 
 
 def test_parts_that_cannot_be_drawn_are_refused_with_a_hint(bar, tmp_path):

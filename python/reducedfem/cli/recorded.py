@@ -19,11 +19,11 @@ from reducedfem.viewer.recorded_objects import (
 
 __all__ = ["doubt_contact", "doubt_sizes", "refuse_other_scene"]
 
-_NONE = (
-    0,
-    0,
-    0,
-)  # of rigid scenes, and of all in versions that did not record the states of bodies
+# of rigid scenes, and of all in versions that did not record the states of bodies
+_NONE = (0, 0, 0)
+_IN_PYTHON = (
+    "show them in Python by view(session, records=records), with the session that was recorded"
+)
 
 
 def _sizes(records: HapticRecords) -> tuple[int, int, int]:
@@ -48,21 +48,16 @@ def _difference(scene: str, records: HapticRecords) -> str:
 def refuse_other_scene(scene: str, file: str, records: HapticRecords) -> None:
     """Refuse records that cannot be those of a scene, which is not yet built."""
     if records.scene is not None and records.scene != scene:
+        use = f"use --scene {records.scene}" if records.scene in scenes.STORIES else _IN_PYTHON
         raise UsageError(
-            f"--scene {scene}: the records in {file!r} are of the scene {records.scene}: use "
-            f"--scene {records.scene}"
+            f"--scene {scene}: the records in {file!r} are of the scene {records.scene}: {use}"
         )
     why = _difference(scene, records)
     # a touched body needs its place of contact
     if not why or (_sizes(records) == _NONE and not scenes._record_sizes(scene)[2]):
         return
     like = _like(scene, records)
-    use = f"use --scene {like}"
-    if not like:
-        use = (
-            "no scene has such records; show them in Python by view(session, records=records), "
-            "with the session that was recorded"
-        )
+    use = f"use --scene {like}" if like else f"no scene has such records; {_IN_PYTHON}"
     raise UsageError(f"--scene {scene}: the records in {file!r} have {why}: {use}")
 
 

@@ -12,7 +12,7 @@ from reducedfem.base.check import choice
 from reducedfem.errors import FileFormatError, InputError, InputTypeError
 from reducedfem.io.atomic import as_path, with_suffix
 from reducedfem.io.reading import regular_file
-from reducedfem.io.record_file import STATE, RecordFile, read_records, record_sizes
+from reducedfem.io.record_file import STATE, RecordFile, is_scene, read_records, record_sizes
 from reducedfem.pictures import plot
 
 if TYPE_CHECKING:
@@ -82,6 +82,13 @@ class HapticRecords:
             )
         if array.ndim != 1:
             raise InputError(f"array must have the shape (n,), got {array.shape}")
+        if scene is not None and not isinstance(scene, str):
+            raise InputTypeError(f"scene must be a str or None, got {type(scene).__name__}")
+        if scene is not None and not is_scene(scene):
+            raise InputError(
+                "scene must be a name of at most 64 letters, digits, '-' and '_' that begins with "
+                f"a letter or '_', got {scene[:64]!r}"
+            )
         self._array, self._scene = array, scene
 
     @property

@@ -13,8 +13,11 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import mmap
 import os
+import re
 import sys
+import urllib.parse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,7 @@ _FLAT_TYPES = ("vertex", "line", "triangle", "quad", "polygon")
 _FLAT_FORMATS = {"obj", "off", "ply", "stl", "svg", "wkt"}
 # point data of constraints
 _TIES = ("constraint_nodes", "constraint_weights")
+_COLOURS = re.compile(rb"^COLOR_SCALARS[ \t]+(\S+)", re.MULTILINE)  # of legacy VTK files
 # names of integer cell data in the formats, most specific first
 _REGION_KEYS = (
     "region",
@@ -74,7 +78,10 @@ def _mesh_of(path: Path, others: Sequence[str]) -> Any:
         )
     _name_types()
     try:
+        _refuse_lost_regions(path)
         return meshio.read(path)
+    except Refused:
+        raise
     except MemoryError:
         raise Refused(f"{str(path)!r} is damaged, or does not fit into memory") from None
     except ImportError as error:
@@ -94,11 +101,38 @@ def _name_types() -> None:
     _vtk_51.vtk_to_numpy_dtype_name.update(_vtk_42.vtk_to_numpy_dtype_name)
 
 
-def _blamed(path: Path, detail: str) -> str:
+def _legacy_head(path: Path) -> list[bytes]:
+    """Return the first four lines of a legacy VTK file, in capitals; empty: another file."""
     with path.open("rb") as file:
-        head = [file.readline(80).strip().upper() for _ in range(3)]
-    if not head[0].startswith(b"# VTK DATAFILE") or head[2] not in (b"BINARY", b"ASCII"):
+        head = [file.readline(300).strip().upper() for _ in range(4)]
+    legacy = head[0].startswith(b"# VTK DATAFILE") and head[2] in (b"BINARY", b"ASCII")
+    return head if legacy else []
+
+
+def _refuse_lost_regions(path: Path) -> None:
+    """Refuse legacy VTK files with regions of bytes, which meshio passes over without a word."""
+    if not _legacy_head(path):
+        return
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        found = [one[1].decode("latin1") for one in _COLOURS.finditer(data)]
+    for name in map(urllib.parse.unquote, found):
+        if name in _REGION_KEYS:
+            raise Refused(
+                f"{str(path)!r} is a legacy VTK file with {name!r} as bytes (COLOR_SCALARS), which "
+                "meshio does not read: write it as .vtu, as grid.save('mesh.vtu') in PyVista, or "
+                "with regions of another type of integers"
+            )
+
+
+def _blamed(path: Path, detail: str) -> str:
+    head = _legacy_head(path)
+    if not head:
         return f"{str(path)!r} is damaged or of another format{detail}"
+    if head[3].split() == [b"DATASET", b"POLYDATA"]:
+        return (
+            f"{str(path)!r} is a surface (POLYDATA), which has no volume elements: fill it, as by "
+            "voxelize, or write it as .stl or .ply for read_surface"
+        )
     kind = "a binary" if head[2] == b"BINARY" else "an ASCII"
     return (
         f"{str(path)!r} is {kind} legacy VTK file that meshio does not read{detail}; it is "

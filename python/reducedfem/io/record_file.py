@@ -6,6 +6,7 @@ import ast
 import itertools
 import json
 import os
+import re
 import struct
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -37,7 +38,9 @@ RECORD = record_dtype()
 SITES = ("site_contact", "site_point", "site_force")
 STATE = ("body_position", "body_quaternion", "anchor", "slip", "q", *SITES)
 _MOST = 1 << 24  # bodies and coordinates of a record that are plausible
+_COUNT_ROOM = 20  # letters in the header for the number of records
 _COMMENT = "  # reducedfem: "  # in the header, before JSON
+_SCENE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")  # plain names: they are printed
 _OPTIONAL = {"publish_us"}  # fields that files of earlier versions lack
 
 
@@ -107,13 +110,18 @@ def _announced(file: BinaryIO) -> tuple[np.dtype[Any], int, str | None] | None:
     return dtype, count, _scene_in(text)
 
 
+def is_scene(name: object) -> bool:
+    """Return True for a plain name: up to 64 letters, digits, ``-`` and ``_``, no digit first."""
+    return isinstance(name, str) and _SCENE.fullmatch(name) is not None
+
+
 def _scene_in(text: bytes) -> str | None:
-    """Return the scene that a header names; None: none, as in earlier versions."""
+    """Return the scene that a header names; None: none, or no plain name."""
     try:
         scene = json.loads(text.rpartition(_COMMENT.encode())[2])["scene"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return scene if isinstance(scene, str) else None
+    return scene if is_scene(scene) else None
 
 
 def read_records(
@@ -175,6 +183,7 @@ class RecordFile:
 
     def _create(self) -> None:
         self._announced, self._place = 0, None
+        header = self._header(0)
         for k in itertools.count():
             # other processes may write to the same path, or have been killed meanwhile
             part = self._path.with_name(f".{self._path.name}.{self._owner}-{k}{self.PART}")
@@ -184,7 +193,7 @@ class RecordFile:
                 continue
             self.part = part
             break
-        self._write(self._header(0))
+        self._write(header)
 
     def _go_on(self) -> bool:
         try:
@@ -236,6 +245,12 @@ class RecordFile:
         )
         if self.scene is not None:
             text += _COMMENT + json.dumps({"scene": self.scene})
+        # the number of records grows
+        if len(text) + _COUNT_ROOM > self.HEADER - 11:
+            raise FileFormatError(
+                f"cannot write {str(self._path)!r}: the names of the fields and of the scene need "
+                f"{len(text) + _COUNT_ROOM} letters, its header has {self.HEADER - 11}"
+            )
         start = b"\x93NUMPY\x01\x00" + struct.pack("<H", self.HEADER - 10)
         return start + text.ljust(self.HEADER - 11).encode("ascii") + b"\n"
 

@@ -24,6 +24,7 @@ __all__ = ["ShownBlocks", "ShownHandles"]
 _NAMES = tuple(f"{kind} {x}" for kind in ("shift", "turn") for x in "xyz")
 _SHIFT = 0.2  # at the end of a slider, of the diagonal of the body
 _TURN = 150.0  # degrees
+_MOST = 180.0  # of a rotation vector: beyond, it is that of another turn
 _IDLE = 0.1  # s between frames while nothing moves
 _STIR = 1.0  # s after a motion with frames at the usual rate
 # of handles in turn, apart for colour-blind eyes too (Okabe and Ito, 2008); fixed nodes are red
@@ -67,7 +68,12 @@ class ShownHandles(Shown):
         self._places = np.searchsorted(control.nodes, mesh.boundary_nodes[self._source])
         self._lock = threading.Lock()
         self._stirred = -np.inf  # time of the last motion [s]
-        self._q: Reals = np.zeros((len(control.handles), len(_NAMES)))
+        h, size = (
+            len(control.handles),
+            float(np.linalg.norm(np.ptp(self._surface.vertices, axis=0))),
+        )
+        self._ends = np.tile([_SHIFT * size] * 3 + [_TURN] * 3, h)
+        self._q: Reals = np.zeros((h, len(_NAMES)))
         self._state: dict[str, Any] = self._moved(self._q)
 
     @property
@@ -76,8 +82,18 @@ class ShownHandles(Shown):
         return super().period if time.monotonic() < self._stirred + _STIR else _IDLE
 
     def _moved(self, q: Reals) -> dict[str, Any]:
-        """Return the frame of coordinates; `InputError` of those beyond the radius of a series."""
+        """Return the frame of coordinates.
+
+        `InputError` of those beyond the radius of a series, and of turns by more than 180 degrees.
+        """
         control, surface = self._control, self._surface
+        turns = np.linalg.norm(q[:, 3:], axis=1)
+        k = int(turns.argmax())
+        if turns[k] > _MOST:
+            raise InputError(
+                f"the sliders turn handle {k} by {turns[k]:.0f}°, allowed are {_MOST:.0f}° about "
+                "the axis of all three: move another one back first"
+            )
         c = np.concatenate([
             control.parameters(k, control.means[k] + one[:3], _quaternion(np.radians(one[3:])))
             for k, one in enumerate(q)
@@ -88,9 +104,13 @@ class ShownHandles(Shown):
         numbers: list[tuple[str, float | str, str]] = []
         if turn > FAR_TURN:
             numbers = [("turned from each other", degrees, "°"), ("order 1", "wrong by tenths", "")]
-        if turn <= MOST_TURN:
+        if turn > MOST_TURN:
+            numbers.append(("forces", "none: turned too far", ""))
+        else:
             _, wrench, _, radius = control._core.forces(c, True, True)
             good = wrench if radius >= LEAST_RADIUS else np.zeros((0, 6))
+            if not len(good):
+                numbers.append(("forces", "none: the series is too inexact", ""))
             for k, one in enumerate(good):
                 numbers.append((f"force on handle {k}", float(np.linalg.norm(one[:3])), "N"))
                 numbers.append((f"torque on handle {k}", float(np.linalg.norm(one[3:])), "N m"))
@@ -111,7 +131,8 @@ class ShownHandles(Shown):
             if message["kind"] == "reset":
                 q[:] = 0.0
             elif message["kind"] == "shape" and message["shape"] < q.size:
-                q.reshape(-1)[message["shape"]] = message["value"]
+                most = self._ends[message["shape"]]
+                q.reshape(-1)[message["shape"]] = np.clip(message["value"], -most, most)
             else:
                 return
             self._stirred = time.monotonic()
@@ -124,7 +145,7 @@ class ShownHandles(Shown):
     def scene(self) -> Scene:
         """Return the scene."""
         control, mesh, surface = self._control, self._solid.mesh, self._surface
-        h, size = len(control.handles), float(np.linalg.norm(np.ptp(surface.vertices, axis=0)))
+        h = len(control.handles)
         body = Body(
             "handles",
             surface.vertices,
@@ -132,7 +153,7 @@ class ShownHandles(Shown):
             self._normals,
             colour=None,
             labels=tuple(f"handle {k}: {name}" for k in range(h) for name in _NAMES),
-            ends=np.tile([_SHIFT * size] * 3 + [_TURN] * 3, h),
+            ends=self._ends,
             units=("m", "m", "m", "°", "°", "°") * h,
         )
         texts = (f"{h} handles, {mesh.n_nodes:,} nodes", f"solution of order {control.order}")

@@ -299,7 +299,7 @@ def _records(x: object, records: object, up: str) -> Shown:
     if None not in (own, records.scene) and own != records.scene:
         raise InputError(
             f"records are of the scene {records.scene}, and x is a session of the scene {own}: "
-            f"view them with scenes.session({records.scene!r})"
+            f"view them with a session of {records.scene}"
         )
     if isinstance(x, PointProxyContact) or (isinstance(x, HapticSession) and x.touched is not None):
         return ShownTouchRecords(records, x, up, 4)

@@ -80,7 +80,7 @@ class Page {
     this.panel.build({
       plays: this.live || this.player !== null,
       steps: this.live || this.player instanceof Clip,
-      resets: scene.resets || this.player !== null,
+      resets: this.player !== null || (this.socket ? scene.resets : this.rests()),
       seeks: this.player instanceof Clip,
       films: typeof MediaRecorder !== "undefined",
     });
@@ -88,9 +88,9 @@ class Page {
     this.hand.setScene(scene);
     document.title = `${scene.title} – reducedfem`;
     // sliders are for the shapes of one body
-    const labels = this.player instanceof Clip || scene.bodies.length > 1 ? [] : body.labels;
+    const labels = this.player instanceof Clip || scene.bodies.length !== 1 ? [] : body.labels;
     this.panel.setSliders(labels.map((label, k) => this.slider(label, k)),
-      body.ends ? "Handles" : `${labels.length} shapes`, swings || Boolean(body.ends),
+      body?.ends ? "Handles" : `${labels.length} shapes`, swings || Boolean(body?.ends),
       (k, value) => this.setShape(k, value));
     if (swings && labels.length) {
       this.setShape(0, (0.12 * this.size()) / (body.scales[0] || 1));
@@ -240,7 +240,12 @@ class Page {
       this.player.amounts.fill(0);
       this.showPlayer();
     }
-    if (!this.socket && !this.player) this.setShapes(new Float32Array(this.drawing.bodies[0].r));
+    if (this.rests()) this.setShapes(new Float32Array(this.drawing.bodies[0].r));
+  }
+
+  /** Returns true if a file has one body, which its sliders move and a reset moves back. */
+  rests() {
+    return Boolean(this.scene.resets) && !this.socket && !this.player && this.scene.bodies.length === 1;
   }
 
   setSpeed(value) {
