@@ -5,16 +5,6 @@
 
 static const double LEAST = 2.0 / 3.0, MOST = 1.5;  // factors of a dimple
 
-static const double COVER = 0.56;  // radius of a disc as large as a square, over its side
-
-const rf_contact_local *rf_contact_local_for_rt(const rf_contact_local *l, double spacing_m) {
-  const rf_contact_local *best = l;
-  for (const rf_contact_local *one = l->coarser; one; one = one->coarser)
-    if (fabs(one->footprint_m - COVER * spacing_m) < fabs(best->footprint_m - COVER * spacing_m))
-      best = one;
-  return best;
-}
-
 double rf_contact_local_load_rt(double work, double force) {
   return force > 0.0 && work > 0.0 ? work * work / (force * force * force) : 0.0;
 }

@@ -77,9 +77,7 @@ static PyObject *get_bytes(PyObject *self, void *unused) {
   (void)unused;
   const rf_contact_local *l = self_local(self);
   const int64_t points = (int64_t)l->n_points * (l->corners * 12 + 8);
-  int64_t levels = 1;
-  for (const rf_contact_local *c = l->coarser; c; c = c->coarser) ++levels;
-  return PyLong_FromLongLong(levels * (4 * rf_contact_local_entries(l->n_carriers) + points));
+  return PyLong_FromLongLong(4 * rf_contact_local_entries(l->n_carriers) + points);
 }
 
 PyDoc_STRVAR(between_doc,
@@ -142,38 +140,6 @@ static PyObject *soften(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(
-    add_coarser_doc,
-    "add_coarser($self, footprint, start, part, threads, /)\n--\n\n"
-    "Add a compliance with forces spread over parts of the surface, before the first use:\n"
-    "radius [m], and points of the part of each point, from start (n + 1,) on.");
-static PyObject *add_coarser(PyObject *self, PyObject *args) {
-  rf_contact_local *l = py_held(self);
-  py_state *state = py_state_of_object(self);
-  PyObject *start_obj, *part_obj, *out = NULL;
-  py_in start = {0}, part = {0};
-  rf_error err = {0};
-  rf_status st;
-  py_run run;
-  double footprint;
-  int threads;
-  if (!PyArg_ParseTuple(args, "dOOi:add_coarser", &footprint, &start_obj, &part_obj, &threads) ||
-      py_run_init(state, &run, Py_None, threads) < 0)
-    return NULL;
-  if (py_in_i32(&part, part_obj, "part", 1, (npy_intp[]){PY_ANY}, 0, l->n_points - 1) < 0 ||
-      py_in_i32(&start, start_obj, "start", 1, (npy_intp[]){(npy_intp)l->n_points + 1}, 0,
-                (int32_t)part.shape[0]) < 0)
-    goto done;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_contact_local_add_coarser(l, footprint, start.data, part.data, &run.run, &err);
-  Py_END_ALLOW_THREADS
-  out = py_result(state, st, &err, Py_NewRef(Py_None));
-done:
-  py_in_release(&part);
-  py_in_release(&start);
-  return out;
-}
-
 PyDoc_STRVAR(factor_doc,
              "factor($self, work, force, /)\n--\n\n"
              "Factor of the dimple by large deformations, of the work f . S f and sum |f_i|.");
@@ -217,7 +183,6 @@ static PyMethodDef methods[] = {
     {"displacement", displacement, METH_VARARGS, displacement_doc},
     {"soften", soften, METH_VARARGS, soften_doc},
     {"factor", factor, METH_VARARGS, factor_doc},
-    {"add_coarser", add_coarser, METH_VARARGS, add_coarser_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -83,7 +83,6 @@ typedef struct rf_frictional_body {
 // for.
 typedef struct rf_frictional_dimple {
   const rf_contact_local *local;
-  const rf_contact_local *now, *last;  // that of the density of sites in this and the last step
   const rf_body *shell;
   int64_t step;
   double factor, last_factor;  // of the dimple by large deformations, in this and the last step
@@ -196,9 +195,6 @@ void rf_frictional_dimple_rt(const rf_frictional *c, const rf_world *world, int3
 // step there is time for some thousands of products, two for each pair of many sites; other points
 // get INFINITY and are first in the next step, but those that bore a force never wait.
 void rf_frictional_dimple_gaps_rt(rf_frictional *c, const rf_world *world, int32_t pair);
-// Chooses the compliances for the present distance of sites.  A coarser one stays until a quarter
-// of the sites are free: with it points beside sites lie less deep, and may not count as crowded.
-void rf_frictional_choose_local_rt(rf_frictional *c, bool crowded);
 // Keeps the largest depth of those that are no sites.
 void rf_frictional_note_others_rt(rf_frictional *c, const rf_world *world, int32_t pair);
 // Fills local_matrix for the sites; returns its trace.

@@ -37,7 +37,7 @@ static const double *moved(rf_frictional_dimple *d, int32_t i) {
   d->left -= d->n_loaded;
   memset(out, 0, 3 * sizeof *out);
   for (int32_t k = 0; k < d->n_loaded; ++k)
-    rf_contact_local_carry_rt(d->last, i, d->loaded[k], d->force + 3 * (int64_t)d->loaded[k], out);
+    rf_contact_local_carry_rt(d->local, i, d->loaded[k], d->force + 3 * (int64_t)d->loaded[k], out);
   return out;
 }
 
@@ -87,7 +87,6 @@ void rf_frictional_note_forces_rt(rf_frictional *c, const rf_world *world) {
     ++c->dimple[k].step;
     c->dimple[k].n_loaded = 0;
     c->dimple[k].left = products;
-    c->dimple[k].last = c->dimple[k].now;
   }
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];
@@ -150,17 +149,6 @@ void rf_frictional_dimple_gaps_rt(rf_frictional *c, const rf_world *world, int32
   if (!waits) p->next = 0;
 }
 
-void rf_frictional_choose_local_rt(rf_frictional *c, bool crowded) {
-  const bool many = 4 * c->sites.n > 3 * c->sites.most;
-  for (int32_t k = 0; k < c->n_dimples; ++k) {
-    rf_frictional_dimple *d = &c->dimple[k];
-    if (crowded)
-      d->now = rf_contact_local_for_rt(d->local, c->sites.spacing);
-    else if (!many)
-      d->now = d->local;
-  }
-}
-
 static bool is_site(const rf_frictional *c, int32_t pair, int32_t place) {
   for (int32_t k = 0; k < c->sites.n; ++k)
     if (c->sites.site[k].pair == pair && c->sites.site[k].place == place) return true;
@@ -179,7 +167,7 @@ void rf_frictional_note_others_rt(rf_frictional *c, const rf_world *world, int32
 // S of two points, p that of the present row.  Carriers that points share are gathered once in a
 // row.
 static void between(rf_frictional_dimple *d, int32_t p, int32_t q, double block[9]) {
-  const rf_contact_local *l = d->now;
+  const rf_contact_local *l = d->local;
   const int64_t first = (int64_t)q * l->corners;
   memset(block, 0, 9 * sizeof *block);
   for (int64_t b = first; b < first + l->corners; ++b) {

@@ -372,7 +372,6 @@ void rf_frictional_reset_rt(void *self) {
   for (int32_t k = 0; k < c->n_dimples; ++k) {
     c->dimple[k].n_loaded = 0;
     c->dimple[k].factor = 1.0;
-    c->dimple[k].now = c->dimple[k].local;
   }
   c->n_sites = 0;
   rf_sites_reset_rt(&c->sites, c->sites.most, c->sites.least_spacing);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,6 @@ _LARGE = 2e8  # bytes up to which pairs of points are stored, which is quicker t
 _SHARE = 1e-9  # weight of a node that is rounding
 _SOFT = 10.0  # times the compliance of usual points
 _SAMPLES = 200  # of those
-_FACING = 0.5  # product of normals of points of a footprint
 _SAME = 1e-6  # relative difference of stiffnesses and masses that is rounding
 
 
@@ -47,10 +46,10 @@ class LocalCompliance:
     model nor a simulation.
 
     S is in the frame of the body at rest, without inertia and damping of its own, and linear, but
-    for a factor by the load of the contact, with an `indenter`. Where more points bear than a
-    `FrictionContact` has sites (`HapticReport.crowded`), forces are inaccurate without
-    `footprints`, or with a shell far finer than the elements. See ``docs/friction.md``. Immutable;
-    contacts of one body share one, and act on each other.
+    for a factor by the load of the contact, with an `indenter`. Forces are inaccurate where more
+    points bear than a `FrictionContact` has sites (`HapticReport.crowded`): take a shell about as
+    fine as the elements. See ``docs/friction.md``. Immutable; contacts of one body share one, and
+    act on each other.
 
     Parameters
     ----------
@@ -63,10 +62,6 @@ class LocalCompliance:
         Radius [m] of a ball. The change of dimples by large deformations is measured: statics of
         the solid, under the pressure of such a ball at one place. Sessions multiply S by the
         factor, see `softening`; a `World` does not. None: the factor is 1.
-    footprints
-        Increasing radii [m], for flat tools: where sites are fewer than the points that bear, the
-        force of a site acts on all points around it, within the radius nearest to 0.56 times the
-        distance of sites. Takes the memory of S for each.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -75,7 +70,7 @@ class LocalCompliance:
     InputError, InputTypeError
         An argument has a wrong type, or `solid` is not that of the model: another mesh, other
         fixed nodes, stiffness at rest (with a cubature: materials), or mass, if free; or
-        `indenter` or a footprint is not positive, or statics under the indenter fail.
+        `indenter` is not positive, or statics under the indenter fail.
     MeshError
         The mesh has constrained nodes, or a part of the solid can move rigidly.
     MemoryError
@@ -89,7 +84,7 @@ class LocalCompliance:
         factor under `indenter` is far from 1.
     """
 
-    __slots__ = ("__weakref__", "_core", "_footprints", "_indenter", "_solid", "_tree")
+    __slots__ = ("__weakref__", "_core", "_indenter", "_solid", "_tree")
 
     def __init__(
         self,
@@ -97,19 +92,12 @@ class LocalCompliance:
         solid: Solid,
         *,
         indenter: float | None = None,
-        footprints: Sequence[float] = (),
         progress: Progress = None,
     ) -> None:
         require(tree, PointTree, "tree")
         require(solid, Solid, "solid")
         self._indenter = None if indenter is None else _radius(indenter, solid)
         self._tree, self._solid = tree, solid
-        radii = reals(footprints, "footprints")
-        if radii.ndim != 1 or (len(radii) and not (np.diff(radii, prepend=0.0) > 0.0).all()):
-            raise InputError(
-                f"footprints must be radii [m] that are positive and increase, got {footprints!r}"
-            )
-        self._footprints = tuple(float(one) for one in radii)
         model, embedding = tree.reduced, tree.embedding
         if embedding is None or model is None:
             if len(solid.fixed) == 0:
@@ -127,7 +115,7 @@ class LocalCompliance:
             raise InputError("tree has no points that move: all nodes beside them are fixed")
         points, s = tree.shell.n_points, len(nodes)
         by_points = 18.0 * points**2 <= max(_LARGE, 18.0 * s**2)
-        stored = 18.0 * (1 + len(radii)) * (points if by_points else s) ** 2
+        stored = 18.0 * (points if by_points else s) ** 2
         _require_memory(36.0 * s**2 + stored, points, s)
         places = np.where(weights != 0.0, np.searchsorted(nodes, embedding.nodes), 0)
         basis, stiffness = np.zeros((0, solid.mesh.n_nodes, 3)), np.zeros((0, 0))
@@ -146,8 +134,6 @@ class LocalCompliance:
                 tell,
                 threads(),
             )
-        for radius in self._footprints:
-            self._core.add_coarser(radius, *_parts(tree.shell, radius), threads())
         if self._indenter is not None:
             softening = measure_softening(
                 self._core, solid, tree.shell, embedding, self._indenter, stacklevel=2
@@ -270,7 +256,7 @@ class LocalCompliance:
 
     def __reduce__(self) -> tuple[Callable[..., LocalCompliance], tuple[Any, ...]]:
         # computed again: S is large, and equal in every bit
-        make = partial(LocalCompliance, indenter=self._indenter, footprints=self._footprints)
+        make = partial(LocalCompliance, indenter=self._indenter)
         return make, (self._tree, self._solid)
 
 
@@ -284,19 +270,6 @@ def _radius(indenter: float, solid: Solid) -> float:
             "the Solid with fixed=, or pass indenter=None"
         )
     return radius
-
-
-def _parts(shell: Pointshell, radius: float) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return where the parts of points start, and their points: near and facing alike."""
-    parts = [
-        np.flatnonzero(
-            (np.linalg.norm(shell.points - point, axis=1) <= radius)
-            & (shell.normals @ normal > _FACING)
-        )
-        for point, normal in zip(shell.points, shell.normals, strict=True)
-    ]
-    start = np.cumsum([0, *(len(one) for one in parts)])
-    return start.astype(np.int32), np.concatenate(parts).astype(np.int32)
 
 
 def _require_memory(needed: float, points: int, nodes: int) -> None:
