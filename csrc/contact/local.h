@@ -13,14 +13,6 @@
 // Blocks S_pq (3, 3) are stored for pairs of carriers, one triangle, in single precision.  Carriers
 // are the points, or nodes between which points interpolate: more arithmetic for less memory.  The
 // diagonal is raised by a bound of the roundings of its row, so that S stays semidefinite.
-//
-// Large deformations under a contact itself change its dimple by a factor, to first order in its
-// pressure over the modulus:
-//
-//   1 + s x,  x = F c^2,  c = f . S f / F^2,  F = sum |f_i|
-//
-// A contact of radius a on a half-space of modulus E has c ~ 1 / (2 E a), so that x is proportional
-// to its pressure over E^2; s (Pa) is the softening, the same for all contacts of a material.
 #ifndef RF_CONTACT_LOCAL_H
 #define RF_CONTACT_LOCAL_H
 
@@ -35,7 +27,6 @@ typedef struct rf_contact_local {
   double *weight;    //                                                  (n_points, corners)
   float *entry;      // block of p and q <= p at 9 (p (p + 1) / 2 + q)
   double *lacking;   // trace of S_pp over that of G_pp, of each point   (n_points)
-  double softening_pa;
 } rf_contact_local;
 
 // Writes the block of G of two nodes, row-major.
@@ -69,11 +60,6 @@ void rf_contact_local_free(rf_contact_local *l);  // NULL is fine
 RF_MUST_CHECK rf_status rf_contact_local_displace(const rf_contact_local *l, int32_t n,
                                                   const int32_t *point, const double *force,
                                                   double *u, rf_error *err);
-
-// x of a contact, m^2/N; work: f . S f, force: F; 0 without a force.
-double rf_contact_local_load_rt(double work, double force);
-// Factor of the dimple; between 2/3 and 3/2, as larger changes are not of first order.
-double rf_contact_local_factor_rt(const rf_contact_local *l, double load);
 
 // Computes the displacement of point p by a force at point q, in the frame of the body at rest:
 // block (3, 3), row-major.

@@ -1,6 +1,4 @@
 // Local compliance of the points of a shell: statics that a reduced model leaves out.
-#include <math.h>
-
 #include "green/green.h"
 #include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
@@ -128,33 +126,6 @@ done:
   return out;
 }
 
-PyDoc_STRVAR(soften_doc,
-             "soften($self, softening, /)\n--\n\n"
-             "Set the softening of dimples [Pa], before the first use.");
-static PyObject *soften(PyObject *self, PyObject *args) {
-  double softening;
-  if (!PyArg_ParseTuple(args, "d:soften", &softening)) return NULL;
-  if (!isfinite(softening))
-    return py_fail(py_state_of_object(self), PY_INPUT_ERROR, "softening must be finite");
-  ((rf_contact_local *)py_held(self))->softening_pa = softening;
-  Py_RETURN_NONE;
-}
-
-PyDoc_STRVAR(factor_doc,
-             "factor($self, work, force, /)\n--\n\n"
-             "Factor of the dimple by large deformations, of the work f . S f and sum |f_i|.");
-static PyObject *factor(PyObject *self, PyObject *args) {
-  const rf_contact_local *l = self_local(self);
-  double work, force;
-  if (!PyArg_ParseTuple(args, "dd:factor", &work, &force)) return NULL;
-  return PyFloat_FromDouble(rf_contact_local_factor_rt(l, rf_contact_local_load_rt(work, force)));
-}
-
-static PyObject *get_softening(PyObject *self, void *unused) {
-  (void)unused;
-  return PyFloat_FromDouble(self_local(self)->softening_pa);
-}
-
 // Mean of the compliances of a point along all directions.
 static PyObject *get_mean_compliance(PyObject *self, void *unused) {
   (void)unused;
@@ -174,15 +145,12 @@ static PyGetSetDef getset[] = {
     {"lacking", get_lacking, NULL, "Share of the compliance of each point, (n,); read-only view.",
      NULL},
     {"bytes", get_bytes, NULL, "Memory [bytes].", NULL},
-    {"softening", get_softening, NULL, "Softening of dimples by large deformations [Pa].", NULL},
     {0},
 };
 
 static PyMethodDef methods[] = {
     {"between", between, METH_VARARGS, between_doc},
     {"displacement", displacement, METH_VARARGS, displacement_doc},
-    {"soften", soften, METH_VARARGS, soften_doc},
-    {"factor", factor, METH_VARARGS, factor_doc},
     {NULL, NULL, 0, NULL},
 };
 
