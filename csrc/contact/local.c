@@ -12,7 +12,6 @@ static const double LEAST = 1e-10;  // diagonal entries over the largest, smalle
 
 void rf_contact_local_free(rf_contact_local *l) {
   if (!l) return;
-  rf_contact_local_free(l->coarser);
   rf_free(l->carrier);
   rf_free(l->weight);
   rf_free(l->entry);
@@ -258,87 +257,6 @@ done:
   rf_free(b.at_nodes);
   rf_free(b.v);
   rf_free(b.rows);
-  return st;
-}
-
-// ---- coarser ones
-
-typedef struct spreading {
-  const rf_contact_local *from;
-  rf_contact_local *to;
-  const int32_t *start, *part;
-  double *rows;  // of E S, of each worker                                (n_points, 9)
-} spreading;
-
-static rf_status spread_task(void *context, int64_t p, int worker, rf_error *err) {
-  (void)err;
-  const spreading *s = context;
-  const int32_t n = s->from->n_points;
-  double *row = s->rows + 9 * (int64_t)worker * n;
-  float *entry = s->to->entry + 9 * (p * (p + 1) / 2);
-  memset(row, 0, 9 * (size_t)n * sizeof *row);
-  for (int32_t a = s->start[p]; a < s->start[p + 1]; ++a)
-    for (int32_t q = 0; q < n; ++q) {
-      double block[9];
-      rf_contact_local_by_carrier_rt(s->from, s->part[a], q, block);
-      for (int k = 0; k < 9; ++k) row[9 * (int64_t)q + k] += block[k];
-    }
-  for (int64_t q = 0; q <= p; ++q, entry += 9) {
-    const double weight =
-        1.0 / ((double)(s->start[p + 1] - s->start[p]) * (s->start[q + 1] - s->start[q]));
-    double block[9] = {0.0};
-    for (int32_t b = s->start[q]; b < s->start[q + 1]; ++b)
-      for (int k = 0; k < 9; ++k) block[k] += weight * row[9 * (int64_t)s->part[b] + k];
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j)
-        entry[3 * i + j] =
-            (float)(p == q ? 0.5 * (block[3 * i + j] + block[3 * j + i]) : block[3 * i + j]);
-  }
-  return RF_OK;
-}
-
-static rf_status check_parts(const rf_contact_local *l, double footprint_m, const int32_t *start,
-                             const int32_t *part, rf_error *err) {
-  if (l->n_carriers != l->n_points || l->corners != 1)
-    return rf_fail(err, RF_ERR_ARG,
-                   "the local compliance is stored for nodes, as its %d points are too many, and "
-                   "has no footprints: take a coarser shell",
-                   (int)l->n_points);
-  if (!(footprint_m > l->footprint_m && isfinite(footprint_m)))
-    return rf_fail(err, RF_ERR_ARG, "footprints must be positive and increase, got %g after %g",
-                   footprint_m, l->footprint_m);
-  for (int32_t p = 0; p < l->n_points; ++p) {
-    if (start[p] < 0 || start[p + 1] <= start[p])
-      return rf_fail(err, RF_ERR_ARG, "the footprint of point %d has no points", (int)p);
-    for (int32_t a = start[p]; a < start[p + 1]; ++a)
-      if (part[a] < 0 || part[a] >= l->n_points)
-        return rf_fail(err, RF_ERR_ARG, "the footprint of point %d has point %d of %d", (int)p,
-                       (int)part[a], (int)l->n_points);
-  }
-  return RF_OK;
-}
-
-rf_status rf_contact_local_add_coarser(rf_contact_local *l, double footprint_m,
-                                       const int32_t *start, const int32_t *part, const rf_run *run,
-                                       rf_error *err) {
-  rf_status st = RF_OK;
-  const rf_contact_local_settings same = {.n_points = l->n_points, .corners = 1, .by_points = true};
-  rf_contact_local *last = l, *to = NULL;
-  spreading s = {.from = l, .start = start, .part = part};
-  while (last->coarser) last = last->coarser;
-  RF_TRY(check_parts(last, footprint_m, start, part, err));
-  RF_ALLOC(to, 1);
-  RF_TRY(put_carriers(&same, to, err));
-  to->footprint_m = footprint_m;
-  s.to = to;
-  RF_ALLOC(s.rows, 9 * (int64_t)run->threads * l->n_points);
-  RF_TRY(rf_run_tasks(run, l->n_points, 1, spread_task, &s, err));
-  RF_TRY(raise_diagonal(to, err));
-  last->coarser = to;
-  to = NULL;
-done:
-  rf_contact_local_free(to);
-  rf_free(s.rows);
   return st;
 }
 

@@ -13,19 +13,6 @@
 // Blocks S_pq (3, 3) are stored for pairs of carriers, one triangle, in single precision.  Carriers
 // are the points, or nodes between which points interpolate: more arithmetic for less memory.  The
 // diagonal is raised by a bound of the roundings of its row, so that S stays semidefinite.
-//
-// Large deformations under a contact itself change its dimple by a factor, to first order in its
-// pressure over the modulus:
-//
-//   1 + s x,  x = F c^2,  c = f . S f / F^2,  F = sum |f_i|
-//
-// A contact of radius a on a half-space of modulus E has c ~ 1 / (2 E a), so that x is proportional
-// to its pressure over E^2; s (Pa) is the softening, the same for all contacts of a material.
-//
-// Where more points bear than forces are solved for, a force stands for those of all points around
-// it.  At its point alone it would make a deeper dimple.  Coarser compliances E S E^T, with E the
-// means over parts of the surface, spread it, and the displacement of a point is the mean of its
-// part: they are symmetric and semidefinite as S is.
 #ifndef RF_CONTACT_LOCAL_H
 #define RF_CONTACT_LOCAL_H
 
@@ -40,10 +27,6 @@ typedef struct rf_contact_local {
   double *weight;    //                                                  (n_points, corners)
   float *entry;      // block of p and q <= p at 9 (p (p + 1) / 2 + q)
   double *lacking;   // trace of S_pp over that of G_pp, of each point   (n_points)
-  double softening_pa;
-  // the same with forces that are spread over more of the surface; NULL: none; owned
-  double footprint_m;  // radius of the part on which the force of a point acts; 0: it acts there
-  struct rf_contact_local *coarser;
 } rf_contact_local;
 
 // Writes the block of G of two nodes, row-major.
@@ -73,24 +56,10 @@ RF_MUST_CHECK rf_status rf_contact_local_create(const rf_contact_local_settings 
                                                 rf_error *err);
 void rf_contact_local_free(rf_contact_local *l);  // NULL is fine
 
-// Adds the compliance E S E^T after the coarsest one.  Part of point p: the points
-// part[start[p]] to part[start[p + 1]], not empty.  RF_ERR_ARG: carriers are nodes, or the
-// footprint is not larger than that of the coarsest one.
-RF_MUST_CHECK rf_status rf_contact_local_add_coarser(rf_contact_local *l, double footprint_m,
-                                                     const int32_t *start, const int32_t *part,
-                                                     const rf_run *run, rf_error *err);
-// Returns the compliance for sites at this distance from each other; 0: the one of points.
-const rf_contact_local *rf_contact_local_for_rt(const rf_contact_local *l, double spacing_m);
-
 // Computes the displacements u (n_points, 3) of all points by n forces at points.
 RF_MUST_CHECK rf_status rf_contact_local_displace(const rf_contact_local *l, int32_t n,
                                                   const int32_t *point, const double *force,
                                                   double *u, rf_error *err);
-
-// x of a contact, m^2/N; work: f . S f, force: F; 0 without a force.
-double rf_contact_local_load_rt(double work, double force);
-// Factor of the dimple; between 2/3 and 3/2, as larger changes are not of first order.
-double rf_contact_local_factor_rt(const rf_contact_local *l, double load);
 
 // Computes the displacement of point p by a force at point q, in the frame of the body at rest:
 // block (3, 3), row-major.

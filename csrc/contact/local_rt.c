@@ -1,27 +1,6 @@
 #include "contact/local.h"
 
-#include <math.h>
 #include <string.h>
-
-static const double LEAST = 2.0 / 3.0, MOST = 1.5;  // factors of a dimple
-
-static const double COVER = 0.56;  // radius of a disc as large as a square, over its side
-
-const rf_contact_local *rf_contact_local_for_rt(const rf_contact_local *l, double spacing_m) {
-  const rf_contact_local *best = l;
-  for (const rf_contact_local *one = l->coarser; one; one = one->coarser)
-    if (fabs(one->footprint_m - COVER * spacing_m) < fabs(best->footprint_m - COVER * spacing_m))
-      best = one;
-  return best;
-}
-
-double rf_contact_local_load_rt(double work, double force) {
-  return force > 0.0 && work > 0.0 ? work * work / (force * force * force) : 0.0;
-}
-
-double rf_contact_local_factor_rt(const rf_contact_local *l, double load) {
-  return fmin(fmax(1.0 + l->softening_pa * load, LEAST), MOST);
-}
 
 // Block of two carriers; turned: the stored one is its transpose.
 static const float *block_of(const rf_contact_local *l, int32_t i, int32_t j, bool *turned) {

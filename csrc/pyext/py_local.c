@@ -1,6 +1,4 @@
 // Local compliance of the points of a shell: statics that a reduced model leaves out.
-#include <math.h>
-
 #include "green/green.h"
 #include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
@@ -77,9 +75,7 @@ static PyObject *get_bytes(PyObject *self, void *unused) {
   (void)unused;
   const rf_contact_local *l = self_local(self);
   const int64_t points = (int64_t)l->n_points * (l->corners * 12 + 8);
-  int64_t levels = 1;
-  for (const rf_contact_local *c = l->coarser; c; c = c->coarser) ++levels;
-  return PyLong_FromLongLong(levels * (4 * rf_contact_local_entries(l->n_carriers) + points));
+  return PyLong_FromLongLong(4 * rf_contact_local_entries(l->n_carriers) + points);
 }
 
 PyDoc_STRVAR(between_doc,
@@ -130,65 +126,6 @@ done:
   return out;
 }
 
-PyDoc_STRVAR(soften_doc,
-             "soften($self, softening, /)\n--\n\n"
-             "Set the softening of dimples [Pa], before the first use.");
-static PyObject *soften(PyObject *self, PyObject *args) {
-  double softening;
-  if (!PyArg_ParseTuple(args, "d:soften", &softening)) return NULL;
-  if (!isfinite(softening))
-    return py_fail(py_state_of_object(self), PY_INPUT_ERROR, "softening must be finite");
-  ((rf_contact_local *)py_held(self))->softening_pa = softening;
-  Py_RETURN_NONE;
-}
-
-PyDoc_STRVAR(
-    add_coarser_doc,
-    "add_coarser($self, footprint, start, part, threads, /)\n--\n\n"
-    "Add a compliance with forces spread over parts of the surface, before the first use:\n"
-    "radius [m], and points of the part of each point, from start (n + 1,) on.");
-static PyObject *add_coarser(PyObject *self, PyObject *args) {
-  rf_contact_local *l = py_held(self);
-  py_state *state = py_state_of_object(self);
-  PyObject *start_obj, *part_obj, *out = NULL;
-  py_in start = {0}, part = {0};
-  rf_error err = {0};
-  rf_status st;
-  py_run run;
-  double footprint;
-  int threads;
-  if (!PyArg_ParseTuple(args, "dOOi:add_coarser", &footprint, &start_obj, &part_obj, &threads) ||
-      py_run_init(state, &run, Py_None, threads) < 0)
-    return NULL;
-  if (py_in_i32(&part, part_obj, "part", 1, (npy_intp[]){PY_ANY}, 0, l->n_points - 1) < 0 ||
-      py_in_i32(&start, start_obj, "start", 1, (npy_intp[]){(npy_intp)l->n_points + 1}, 0,
-                (int32_t)part.shape[0]) < 0)
-    goto done;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_contact_local_add_coarser(l, footprint, start.data, part.data, &run.run, &err);
-  Py_END_ALLOW_THREADS
-  out = py_result(state, st, &err, Py_NewRef(Py_None));
-done:
-  py_in_release(&part);
-  py_in_release(&start);
-  return out;
-}
-
-PyDoc_STRVAR(factor_doc,
-             "factor($self, work, force, /)\n--\n\n"
-             "Factor of the dimple by large deformations, of the work f . S f and sum |f_i|.");
-static PyObject *factor(PyObject *self, PyObject *args) {
-  const rf_contact_local *l = self_local(self);
-  double work, force;
-  if (!PyArg_ParseTuple(args, "dd:factor", &work, &force)) return NULL;
-  return PyFloat_FromDouble(rf_contact_local_factor_rt(l, rf_contact_local_load_rt(work, force)));
-}
-
-static PyObject *get_softening(PyObject *self, void *unused) {
-  (void)unused;
-  return PyFloat_FromDouble(self_local(self)->softening_pa);
-}
-
 // Mean of the compliances of a point along all directions.
 static PyObject *get_mean_compliance(PyObject *self, void *unused) {
   (void)unused;
@@ -208,16 +145,12 @@ static PyGetSetDef getset[] = {
     {"lacking", get_lacking, NULL, "Share of the compliance of each point, (n,); read-only view.",
      NULL},
     {"bytes", get_bytes, NULL, "Memory [bytes].", NULL},
-    {"softening", get_softening, NULL, "Softening of dimples by large deformations [Pa].", NULL},
     {0},
 };
 
 static PyMethodDef methods[] = {
     {"between", between, METH_VARARGS, between_doc},
     {"displacement", displacement, METH_VARARGS, displacement_doc},
-    {"soften", soften, METH_VARARGS, soften_doc},
-    {"factor", factor, METH_VARARGS, factor_doc},
-    {"add_coarser", add_coarser, METH_VARARGS, add_coarser_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -100,9 +100,8 @@ static rf_status add_dimple(const rf_world *world, int32_t k, rf_frictional *c, 
     return RF_OK;
   }
   rf_frictional_dimple *d = c->pair[k].dimple = &c->dimple[c->n_dimples++];
-  d->local = d->now = d->last = local;
+  d->local = local;
   d->shell = shell;
-  d->factor = d->last_factor = 1.0;
   RF_ALLOC(d->loaded, local->n_carriers);
   RF_ALLOC(d->force, 3 * (int64_t)local->n_carriers);
   RF_ALLOC(d->moved, 3 * (int64_t)local->n_carriers);

@@ -33,8 +33,7 @@
 // last step, gaps are those of the shell without one; linearized where the last dimple leads to, so
 // that nothing is linearized at rest: the shell without one may be past the middle of a small tool.
 // Slip is from the place in the last step, so the last dimple is subtracted from the tangents.
-// Sites are chosen, and depths counted, with the last dimple.  The factor of S by large
-// deformations is that of the forces of the last step.
+// Sites are chosen, and depths counted, with the last dimple.
 //
 // A simulation with shorter steps is replaced in the solve by one whole step, as in coupled.h, and
 // makes its own under the constant force.  Where the matrix of a body is not positive definite, its
@@ -83,10 +82,8 @@ typedef struct rf_frictional_body {
 // for.
 typedef struct rf_frictional_dimple {
   const rf_contact_local *local;
-  const rf_contact_local *now, *last;  // that of the density of sites in this and the last step
   const rf_body *shell;
   int64_t step;
-  double factor, last_factor;  // of the dimple by large deformations, in this and the last step
   int32_t left;  // products of a block and a force that the choice of sites may still make
   int32_t n_loaded;
   int32_t *loaded;  // carriers with a force                                      (n_carriers)
@@ -107,7 +104,6 @@ typedef struct rf_frictional_pair {
   double *gap;                   // with the dimple, of the points found             (n_points)
   double depth_m;                // of points that are no sites, at the beginning of the step
   double through_m;              // dimple of a site whose place without it is past the middle
-  double work, force_sum;        // f . S f and sum |f_i| of the last step
 } rf_frictional_pair;
 
 // A site whose rows are entered.
@@ -196,9 +192,6 @@ void rf_frictional_dimple_rt(const rf_frictional *c, const rf_world *world, int3
 // step there is time for some thousands of products, two for each pair of many sites; other points
 // get INFINITY and are first in the next step, but those that bore a force never wait.
 void rf_frictional_dimple_gaps_rt(rf_frictional *c, const rf_world *world, int32_t pair);
-// Chooses the compliances for the present distance of sites.  A coarser one stays until a quarter
-// of the sites are free: with it points beside sites lie less deep, and may not count as crowded.
-void rf_frictional_choose_local_rt(rf_frictional *c, bool crowded);
 // Keeps the largest depth of those that are no sites.
 void rf_frictional_note_others_rt(rf_frictional *c, const rf_world *world, int32_t pair);
 // Fills local_matrix for the sites; returns its trace.

@@ -29,57 +29,6 @@ static void load(rf_frictional_dimple *d, int32_t point, const double force[3]) 
   }
 }
 
-// Displacement of a carrier, computed once in a step.
-static const double *moved(rf_frictional_dimple *d, int32_t i) {
-  double *out = d->moved + 3 * (int64_t)i;
-  if (d->moved_in[i] == d->step) return out;
-  d->moved_in[i] = d->step;
-  d->left -= d->n_loaded;
-  memset(out, 0, 3 * sizeof *out);
-  for (int32_t k = 0; k < d->n_loaded; ++k)
-    rf_contact_local_carry_rt(d->last, i, d->loaded[k], d->force + 3 * (int64_t)d->loaded[k], out);
-  return out;
-}
-
-// Adds the displacement of a point, times a factor.
-static void add_moved(rf_frictional_dimple *d, int32_t point, double factor, double out[3]) {
-  const rf_contact_local *l = d->local;
-  const int64_t first = (int64_t)point * l->corners;
-  for (int64_t a = first; a < first + l->corners; ++a) {
-    if (l->weight[a] == 0.0) continue;
-    const double *u = moved(d, l->carrier[a]);
-    for (int k = 0; k < 3; ++k) out[k] += factor * l->weight[a] * u[k];
-  }
-}
-
-// Sets the factors of this step, by the work and the forces of the last one.  That of a shell under
-// several contacts has their mean load, by work.
-static void put_factors(rf_frictional *c, const rf_world *world) {
-  for (int32_t k = 0; k < world->n_pairs; ++k) c->pair[k].work = c->pair[k].force_sum = 0.0;
-  for (int32_t i = 0; i < c->n_sites; ++i) {
-    const rf_frictional_site *site = &c->site[i];
-    rf_frictional_pair *pair = &c->pair[site->pair];
-    double u[3] = {0.0};
-    if (!pair->dimple || !(c->forces[3 * i] > 0.0)) continue;
-    const double *force = rf_frictional_law_rt(world, site->pair)->of[site->place].force;
-    add_moved(pair->dimple, point_of(world, site->pair, site->place), 1.0, u);
-    pair->work += rf_vec3_dot(u, force);
-    pair->force_sum += rf_vec3_length(force);
-  }
-  for (int32_t k = 0; k < c->n_dimples; ++k) {
-    rf_frictional_dimple *d = &c->dimple[k];
-    double load = 0.0, work = 0.0;
-    for (int32_t j = 0; j < world->n_pairs; ++j) {
-      const rf_frictional_pair *pair = &c->pair[j];
-      if (pair->dimple != d || !(pair->work > 0.0)) continue;
-      load += pair->work * rf_contact_local_load_rt(pair->work, pair->force_sum);
-      work += pair->work;
-    }
-    d->last_factor = d->factor;
-    d->factor = rf_contact_local_factor_rt(d->local, work > 0.0 ? load / work : 0.0);
-  }
-}
-
 void rf_frictional_note_forces_rt(rf_frictional *c, const rf_world *world) {
   const int32_t pairs = c->sites.most * c->sites.most;
   const int32_t products = OF_PAIR * pairs > PRODUCTS ? OF_PAIR * pairs : PRODUCTS;
@@ -87,7 +36,6 @@ void rf_frictional_note_forces_rt(rf_frictional *c, const rf_world *world) {
     ++c->dimple[k].step;
     c->dimple[k].n_loaded = 0;
     c->dimple[k].left = products;
-    c->dimple[k].last = c->dimple[k].now;
   }
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];
@@ -96,7 +44,18 @@ void rf_frictional_note_forces_rt(rf_frictional *c, const rf_world *world) {
     load(d, point_of(world, site->pair, site->place),
          rf_frictional_law_rt(world, site->pair)->of[site->place].force);
   }
-  put_factors(c, world);
+}
+
+// Displacement of a carrier, computed once in a step.
+static const double *moved(rf_frictional_dimple *d, int32_t i) {
+  double *out = d->moved + 3 * (int64_t)i;
+  if (d->moved_in[i] == d->step) return out;
+  d->moved_in[i] = d->step;
+  d->left -= d->n_loaded;
+  memset(out, 0, 3 * sizeof *out);
+  for (int32_t k = 0; k < d->n_loaded; ++k)
+    rf_contact_local_carry_rt(d->local, i, d->loaded[k], d->force + 3 * (int64_t)d->loaded[k], out);
+  return out;
 }
 
 void rf_frictional_dimple_rt(const rf_frictional *c, const rf_world *world, int32_t pair,
@@ -104,7 +63,13 @@ void rf_frictional_dimple_rt(const rf_frictional *c, const rf_world *world, int3
   rf_frictional_dimple *d = c->pair[pair].dimple;
   memset(out, 0, 3 * sizeof *out);
   if (!rf_frictional_bent_rt(c, pair)) return;
-  add_moved(d, point_of(world, pair, place), d->last_factor, out);
+  const rf_contact_local *l = d->local;
+  const int64_t first = (int64_t)point_of(world, pair, place) * l->corners;
+  for (int64_t a = first; a < first + l->corners; ++a) {
+    if (l->weight[a] == 0.0) continue;
+    const double *u = moved(d, l->carrier[a]);
+    for (int k = 0; k < 3; ++k) out[k] += l->weight[a] * u[k];
+  }
 }
 
 // Gaps of n of the points found, numbers `at`.
@@ -150,17 +115,6 @@ void rf_frictional_dimple_gaps_rt(rf_frictional *c, const rf_world *world, int32
   if (!waits) p->next = 0;
 }
 
-void rf_frictional_choose_local_rt(rf_frictional *c, bool crowded) {
-  const bool many = 4 * c->sites.n > 3 * c->sites.most;
-  for (int32_t k = 0; k < c->n_dimples; ++k) {
-    rf_frictional_dimple *d = &c->dimple[k];
-    if (crowded)
-      d->now = rf_contact_local_for_rt(d->local, c->sites.spacing);
-    else if (!many)
-      d->now = d->local;
-  }
-}
-
 static bool is_site(const rf_frictional *c, int32_t pair, int32_t place) {
   for (int32_t k = 0; k < c->sites.n; ++k)
     if (c->sites.site[k].pair == pair && c->sites.site[k].place == place) return true;
@@ -179,7 +133,7 @@ void rf_frictional_note_others_rt(rf_frictional *c, const rf_world *world, int32
 // S of two points, p that of the present row.  Carriers that points share are gathered once in a
 // row.
 static void between(rf_frictional_dimple *d, int32_t p, int32_t q, double block[9]) {
-  const rf_contact_local *l = d->now;
+  const rf_contact_local *l = d->local;
   const int64_t first = (int64_t)q * l->corners;
   memset(block, 0, 9 * sizeof *block);
   for (int64_t b = first; b < first + l->corners; ++b) {
@@ -200,7 +154,6 @@ static void put_block(rf_frictional *c, const rf_world *world, int32_t i, int32_
   double block[9], half[9], turned[9];
   between(c->pair[a->pair].dimple, point_of(world, a->pair, a->place),
           point_of(world, b->pair, b->place), block);
-  for (int k = 0; k < 9; ++k) block[k] *= c->pair[a->pair].dimple->factor;
   rf_mat3_abt(axes + 9 * j, block, half);
   rf_mat3_abt(axes + 9 * i, half, turned);
   for (size_t k = 0; k < 3; ++k)

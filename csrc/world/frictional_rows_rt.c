@@ -177,7 +177,6 @@ void rf_frictional_choose_rt(rf_frictional *c, rf_world *world) {
   c->sites.fine = enough;
   rf_sites_begin_rt(&c->sites);
   for (int32_t k = 0; k < world->n_pairs; ++k) (void)offer(&c->sites, c, world, k, part);
-  rf_frictional_choose_local_rt(c, world->found.crowded);
   for (int32_t k = 0; k < world->n_pairs; ++k) rf_frictional_note_others_rt(c, world, k);
 }
 

@@ -369,11 +369,7 @@ void rf_frictional_prepare_rt(void *self) {
 void rf_frictional_reset_rt(void *self) {
   rf_frictional *c = self;
   for (int32_t k = 0; k < c->n_bodies; ++k) c->body[k].touched = c->body[k].begun = false;
-  for (int32_t k = 0; k < c->n_dimples; ++k) {
-    c->dimple[k].n_loaded = 0;
-    c->dimple[k].factor = 1.0;
-    c->dimple[k].now = c->dimple[k].local;
-  }
+  for (int32_t k = 0; k < c->n_dimples; ++k) c->dimple[k].n_loaded = 0;
   c->n_sites = 0;
   rf_sites_reset_rt(&c->sites, c->sites.most, c->sites.least_spacing);
 }

@@ -342,6 +342,13 @@ def test_sites_are_those_that_touch_with_the_dimple(case):
     still = records["contact_force"][-50:, 2]
     assert np.ptp(still) < 1e-3 * still[-1]
     assert not rf.HapticRecords(records).flagged("crowded").any()
+    # records have the forces at the sites, 20 bytes each
+    assert sum(last[f"site_{name}"].nbytes for name in ("contact", "point", "force")) == 20 * 64
+    there = last["site_point"] >= 0
+    assert there.sum() == last["touching"]
+    assert not last["site_contact"][there].any()
+    total = last["site_force"][there].astype(float).sum(axis=0)
+    np.testing.assert_allclose(total, -last["contact_force"], rtol=0, atol=1e-6 * force[2])
 
 
 @pytest.mark.parametrize("sites", [32, 128])

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import finite_result, integer, number, reals, require
+from reducedfem.base.check import finite_result, integer, reals, require
 from reducedfem.base.memory import available
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.point_tree import PointTree
-from reducedfem.contact.pointshell import Pointshell
-from reducedfem.contact.softening import measure_softening
 from reducedfem.errors import InputError, PlausibilityWarning
 from reducedfem.geometry.built import nearly_empty
 from reducedfem.geometry.embedding import Embedding
@@ -29,7 +26,6 @@ _LARGE = 2e8  # bytes up to which pairs of points are stored, which is quicker t
 _SHARE = 1e-9  # weight of a node that is rounding
 _SOFT = 10.0  # times the compliance of usual points
 _SAMPLES = 200  # of those
-_FACING = 0.5  # product of normals of points of a footprint
 _SAME = 1e-6  # relative difference of stiffnesses and masses that is rounding
 
 
@@ -46,11 +42,10 @@ class LocalCompliance:
     With a rigid tree S = G: the shell has the linear statics of the solid, and needs neither a
     model nor a simulation.
 
-    S is in the frame of the body at rest, without inertia and damping of its own, and linear, but
-    for a factor by the load of the contact, with an `indenter`. Where more points bear than a
-    `FrictionContact` has sites (`HapticReport.crowded`), forces are inaccurate without
-    `footprints`, or with a shell far finer than the elements. See ``docs/friction.md``. Immutable;
-    contacts of one body share one, and act on each other.
+    S is linear, in the frame of the body at rest, without inertia and damping of its own. Forces
+    are inaccurate where more points carry forces than a `FrictionContact` has sites
+    (`HapticReport.crowded`): use a shell about as coarse as the elements. See
+    ``docs/friction.md``. Immutable; contacts of one body share one, and act on each other.
 
     Parameters
     ----------
@@ -59,14 +54,6 @@ class LocalCompliance:
         and `solid` has fixed nodes.
     solid
         The unreduced solid, as a mesh with fixed nodes and materials.
-    indenter
-        Radius [m] of a ball. The change of dimples by large deformations is measured: statics of
-        the solid, under the pressure of such a ball at one place. Sessions multiply S by the
-        factor, see `softening`; a `World` does not. None: the factor is 1.
-    footprints
-        Increasing radii [m], for flat tools: where sites are fewer than the points that bear, the
-        force of a site acts on all points around it, within the radius nearest to 0.56 times the
-        distance of sites. Takes the memory of S for each.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -74,8 +61,7 @@ class LocalCompliance:
     ------
     InputError, InputTypeError
         An argument has a wrong type, or `solid` is not that of the model: another mesh, other
-        fixed nodes, stiffness at rest (with a cubature: materials), or mass, if free; or
-        `indenter` or a footprint is not positive, or statics under the indenter fail.
+        fixed nodes, stiffness at rest (with a cubature: materials), or mass, if free.
     MeshError
         The mesh has constrained nodes, or a part of the solid can move rigidly.
     MemoryError
@@ -86,31 +72,15 @@ class LocalCompliance:
     Warns
     -----
     PlausibilityWarning
-        Points lie in nearly empty cut cells that give way ten times as far as the others; the
-        factor under `indenter` is far from 1.
+        Points lie in nearly empty cut cells, whose compliance is ten times that of the others.
     """
 
-    __slots__ = ("__weakref__", "_core", "_footprints", "_indenter", "_solid", "_tree")
+    __slots__ = ("__weakref__", "_core", "_solid", "_tree")
 
-    def __init__(
-        self,
-        tree: PointTree,
-        solid: Solid,
-        *,
-        indenter: float | None = None,
-        footprints: Sequence[float] = (),
-        progress: Progress = None,
-    ) -> None:
+    def __init__(self, tree: PointTree, solid: Solid, *, progress: Progress = None) -> None:
         require(tree, PointTree, "tree")
         require(solid, Solid, "solid")
-        self._indenter = None if indenter is None else _radius(indenter, solid)
         self._tree, self._solid = tree, solid
-        radii = reals(footprints, "footprints")
-        if radii.ndim != 1 or (len(radii) and not (np.diff(radii, prepend=0.0) > 0.0).all()):
-            raise InputError(
-                f"footprints must be radii [m] that are positive and increase, got {footprints!r}"
-            )
-        self._footprints = tuple(float(one) for one in radii)
         model, embedding = tree.reduced, tree.embedding
         if embedding is None or model is None:
             if len(solid.fixed) == 0:
@@ -128,8 +98,7 @@ class LocalCompliance:
             raise InputError("tree has no points that move: all nodes beside them are fixed")
         points, s = tree.shell.n_points, len(nodes)
         by_points = 18.0 * points**2 <= max(_LARGE, 18.0 * s**2)
-        stored = 18.0 * (1 + len(radii)) * (points if by_points else s) ** 2
-        _require_memory(36.0 * s**2 + stored, points, s)
+        _require_memory(36.0 * s**2 + 18.0 * (points if by_points else s) ** 2, points, s)
         places = np.where(weights != 0.0, np.searchsorted(nodes, embedding.nodes), 0)
         basis, stiffness = np.zeros((0, solid.mesh.n_nodes, 3)), np.zeros((0, 0))
         if model is not None:
@@ -147,13 +116,6 @@ class LocalCompliance:
                 tell,
                 threads(),
             )
-        for radius in self._footprints:
-            self._core.add_coarser(radius, *_parts(tree.shell, radius), threads())
-        if self._indenter is not None:
-            softening = measure_softening(
-                self._core, solid, tree.shell, embedding, self._indenter, stacklevel=2
-            )
-            self._core.soften(softening)
         self._warn_of_soft_points(embedding, weights)
 
     def _warn_of_soft_points(self, embedding: Embedding, weights: NDArray[np.float64]) -> None:
@@ -195,15 +157,6 @@ class LocalCompliance:
         return self._core.lacking
 
     @property
-    def softening(self) -> float:
-        """Softening s [Pa]: a contact with the compliance c and the force F has 1 + s F c^2 of S.
-
-        ``c = f . S f / F^2``, with F the sum of the forces at points; between 2/3 and 3/2. 0
-        without an `indenter`.
-        """
-        return self._core.softening
-
-    @property
     def bytes(self) -> int:
         """Memory [bytes]."""
         return self._core.bytes
@@ -234,7 +187,7 @@ class LocalCompliance:
         return self._core.between(first, second)
 
     def displacement(self, force: ArrayLike, points: ArrayLike) -> NDArray[np.float64]:
-        """Return the displacements of all points by forces on some, S f, without the factor.
+        """Return the displacements of all points by forces on some, S f.
 
         Parameters
         ----------
@@ -256,14 +209,6 @@ class LocalCompliance:
         given = reals(force, "force")
         return finite_result(self._core.displacement(points, given), "displacement", "force")
 
-    def _softened(
-        self, force: NDArray[np.float64], points: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float64], float]:
-        """Return S f at all points, and its factor in a session."""
-        u = self.displacement(force, points)
-        work = float((force * u[points]).sum())
-        return u, self._core.factor(work, float(np.linalg.norm(force, axis=1).sum()))
-
     def __repr__(self) -> str:
         n = self._tree.shell.n_points
         share, size = float(np.mean(self.lacking)), self.bytes / 1e6
@@ -271,33 +216,7 @@ class LocalCompliance:
 
     def __reduce__(self) -> tuple[Callable[..., LocalCompliance], tuple[Any, ...]]:
         # computed again: S is large, and equal in every bit
-        make = partial(LocalCompliance, indenter=self._indenter, footprints=self._footprints)
-        return make, (self._tree, self._solid)
-
-
-def _radius(indenter: float, solid: Solid) -> float:
-    radius = number(indenter, "indenter")
-    if not radius > 0.0:
-        raise InputError(f"indenter must be a positive radius [m], got {radius:g}")
-    if len(solid.fixed) == 0:
-        raise InputError(
-            "indenter: statics of large deformations need fixed nodes, and solid has none: make "
-            "the Solid with fixed=, or pass indenter=None"
-        )
-    return radius
-
-
-def _parts(shell: Pointshell, radius: float) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return where the parts of points start, and their points: near and facing alike."""
-    parts = [
-        np.flatnonzero(
-            (np.linalg.norm(shell.points - point, axis=1) <= radius)
-            & (shell.normals @ normal > _FACING)
-        )
-        for point, normal in zip(shell.points, shell.normals, strict=True)
-    ]
-    start = np.cumsum([0, *(len(one) for one in parts)])
-    return start.astype(np.int32), np.concatenate(parts).astype(np.int32)
+        return LocalCompliance, (self._tree, self._solid)
 
 
 def _require_memory(needed: float, points: int, nodes: int) -> None:

@@ -43,17 +43,16 @@ class RecordedForces:
         force = records["site_force"][there].astype(np.float64)
         return cls(np.nonzero(there)[0], point[there], force)
 
-    def dimple(self, local: LocalCompliance, cycle: int) -> tuple[Reals, float]:
-        """Return the dimple S f at all points in a cycle [m], (n, 3), and its factor."""
+    def dimple(self, local: LocalCompliance, cycle: int) -> Reals:
+        """Return the dimple S f at all points in a cycle [m], (n, 3)."""
         own = slice(*np.searchsorted(self.cycle, (cycle, cycle + 1)))
-        return local._softened(self.force[own], self.point[own])
+        return local.displacement(self.force[own], self.point[own])
 
     def dimples(self, local: LocalCompliance, m: int) -> tuple[Reals, Reals, float]:
         """Return the dimples of m cycles by shapes at the points.
 
         The shapes are those of some cycles, compressed, and their coordinates in all cycles the
-        orthogonal projections: a shape p has the coordinate p . S f = S p . f. Factors are
-        interpolated between these cycles.
+        orthogonal projections: a shape p has the coordinate p . S f = S p . f.
 
         Returns
         -------
@@ -66,8 +65,7 @@ class RecordedForces:
         """
         loaded = np.unique(self.cycle)
         chosen = loaded[:: -(-len(loaded) // _SAMPLES)]
-        found = [self.dimple(local, k) for k in chosen]
-        some, factors = np.array([u for u, _ in found]), [factor for _, factor in found]
+        some = np.array([self.dimple(local, k) for k in chosen])
         shapes = compressed(some)[1][:_MOST_SHAPES]
         shapes /= np.maximum(np.linalg.norm(shapes, axis=(1, 2)), 1e-300)[:, None, None]
         every = np.arange(some.shape[1], dtype=np.int32)
@@ -76,6 +74,5 @@ class RecordedForces:
             work = local.displacement(shape, every)[self.point]
             q[:, j] = np.bincount(self.cycle, (work * self.force).sum(axis=1), m)
         lost = some - np.tensordot(q[chosen], shapes, 1)
-        q *= np.interp(np.arange(m), chosen, factors)[:, None]
         size = max(float(np.linalg.norm(some)), 1e-300)
         return q, shapes, float(np.linalg.norm(lost)) / size

@@ -231,8 +231,7 @@ class RecordedObjects:
             points = shell.tree.positions(None if q is None else q[0])
             local = contact.options.get("local")
             if local is not None:
-                u, factor = self.forces(record, k).dimple(local, 0)
-                points = points + factor * u
+                points = points + self.forces(record, k).dimple(local, 0)
             frame = held if on == _HELD else Pose() if on == _REST else frames[on]
             points = (frame.inverse() @ frames[k]).apply(points[:_POINTS])
             distances = self._distances(contact, on, points, record)

@@ -67,8 +67,7 @@ class Dimple:
         if not forces.any():
             return None
         turn = Pose((0.0, 0.0, 0.0), place.quaternion).inverse()
-        u, factor = self._local._softened(turn.apply(forces), points)
-        return factor * u
+        return self._local.displacement(turn.apply(forces), points)
 
     def frame(self, u: Reals) -> dict[str, Any]:
         """Return what moves the vertices of the body, of a dimple at the points."""
