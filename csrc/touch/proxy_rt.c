@@ -19,6 +19,7 @@ enum {
 };
 static const double SETTLED = 1e-3;  // of the slip: what may be left
 static const double FOLLOWED = 0.5;  // of the slip: less is a clamped anchor
+static const double RISEN = 2.0;     // times the slip: more is an anchor on another side
 static const double AT = 1e-9;       // of the size: distance that counts as outside
 static const double REST = 1e-3;     // of the depth: way in a cycle of a tip at rest
 static const double FAR = 0.5;       // of a side of the grid: a jump
@@ -354,7 +355,11 @@ static bool follow(rf_tip *tip) {
   rf_vec3_sub(place.position, now->anchor, moved);
   rf_tip_anchor_rt(tip, &place, NULL);
   press(tip, tip->last);
-  if (tip->phase == RF_TIP_TOUCHING && rf_vec3_length(moved) >= FOLLOWED * left) return true;
+  if (tip->phase == RF_TIP_TOUCHING) {
+    // in a valley the anchor has gone up a side, whose friction alone does not hold it: it returns
+    if (rf_vec3_length(now->slip) > RISEN * left) return true;
+    if (rf_vec3_length(moved) >= FOLLOWED * left) return true;
+  }
   if (tip->phase != RF_TIP_TOUCHING) snap(tip->tables, 1.0, &place);  // a side that it has crossed
   catch_at_edge(tip, &place);
   return false;

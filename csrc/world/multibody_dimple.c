@@ -80,10 +80,10 @@ done:
 static rf_status reserve_points(rf_multibody_node *node, int32_t n, rf_error *err) {
   rf_status st = RF_OK;
   rf_multibody_dimple *d = node->dimple;
-  const int32_t room = n + n / 8, n_last = d->n_last;  // S takes the square of it
+  const int32_t room = n + n / 8 + 1, n_last = d->n_last;  // S takes the square of it
   int32_t *last = NULL;
   double *force = NULL;
-  if (n <= d->room) return st;
+  if (n < d->room) return st;  // there is room for one at least: no vector is NULL
   RF_ALLOC(last, room);
   RF_ALLOC(force, 3 * (size_t)room);
   if (n_last) {
@@ -122,7 +122,7 @@ static rf_status reserve_own(rf_multibody_dimple *d, int32_t rows, int32_t entri
     RF_ALLOC(d->weight, ld);
     d->own_room = rows;
   }
-  const int64_t values = (int64_t)rows * size;
+  const int64_t values = (int64_t)rows * size + 1;  // also if no row has points
   if (values > d->response_room) {
     rf_free(d->response);
     d->response_room = 0;

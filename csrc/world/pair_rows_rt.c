@@ -300,7 +300,8 @@ static const double *row_of(const rf_pair_rows *t, int32_t i) {
 static void clear(rf_pair_rows *t) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int s = 0; s < 2; ++s)
-    if (t->dimple[s].yields) memset(t->dimple[s].pull, 0, 3 * (size_t)t->n_rows * sizeof(double));
+    if (t->dimple[s].yields && t->n_rows > 0)
+      memset(t->dimple[s].pull, 0, 3 * (size_t)t->n_rows * sizeof(double));
 }
 
 // Applies a force along W.

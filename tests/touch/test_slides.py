@@ -41,7 +41,7 @@ def feel(contact, *corners):
         np.linspace(a, b, int(np.linalg.norm(np.subtract(b, a)) / 1e-4) + 2)
         for a, b in pairwise(corners)
     ]
-    return [contact.touch(x) for x in np.concatenate(ways)][-1]
+    return [contact.touch(x) for x in np.concatenate(ways)]
 
 
 @pytest.mark.parametrize("friction", FRICTIONS)
@@ -51,10 +51,11 @@ def test_a_slide_to_a_stiffer_place_ends_like_a_press_there(beam, friction, dept
     low = 0.03 - depth
     for x in (0.12, 0.08, 0.05):
         contact.reset()
-        slid, anchor, _ = feel(contact, (0.18, 0.031, 0.032), (0.18, 0.031, low), (x, 0.031, low))
+        path = (0.18, 0.031, 0.032), (0.18, 0.031, low), (x, 0.031, low)
+        slid, anchor, _ = feel(contact, *path)[-1]
         assert abs(anchor[0] - x) < 3e-3
         contact.reset()
-        pressed, _, _ = feel(contact, (x, 0.031, 0.032), (x, 0.031, low))
+        pressed, _, _ = feel(contact, (x, 0.031, 0.032), (x, 0.031, low))[-1]
         assert slid[2] == pytest.approx(pressed[2], rel=0.06)
 
 
@@ -66,9 +67,19 @@ def test_a_slide_into_a_wall_is_held_by_it(step, friction):
         contact.reset()
         force, anchor, _ = feel(
             contact, (0.05, 0.05, 0.042), (0.05, 0.05, 0.037), (0.1 + beyond, 0.05, 0.037)
-        )
+        )[-1]
         np.testing.assert_allclose(anchor, [0.1, 0.05, 0.04], atol=1e-3)
         contact.reset()
-        held, _, _ = feel(contact, (0.098, 0.05, 0.042), [0.1 + beyond, 0.05, 0.037])
+        held, _, _ = feel(contact, (0.098, 0.05, 0.042), [0.1 + beyond, 0.05, 0.037])[-1]
         assert force[0] == pytest.approx(held[0], rel=0.03)
         assert force[0] < -3e3 * beyond
+
+
+@pytest.mark.parametrize("friction", FRICTIONS)
+def test_a_slide_into_a_wall_makes_no_clicks(step, friction):
+    """An anchor in the corner that goes up the wall returns in the same cycle."""
+    contact = rf.PointProxyContact(*step, 0.014, friction)
+    felt = feel(contact, (0.05, 0.05, 0.042), (0.05, 0.05, 0.037), (0.11, 0.053, 0.037))
+    forces = np.array([force for force, _, _ in felt])
+    steps = np.linalg.norm(np.diff(forces, axis=0), axis=1)
+    assert steps.max() < 0.03 * np.linalg.norm(forces, axis=1).max()
