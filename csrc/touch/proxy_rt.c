@@ -20,6 +20,7 @@ enum {
 static const double SETTLED = 1e-3;  // of the slip: what may be left
 static const double FOLLOWED = 0.5;  // of the slip: less is a clamped anchor
 static const double RISEN = 2.0;     // times the slip: more is an anchor on another side
+static const double BESIDE = 1e-2;   // weight of the corner opposite to an edge
 static const double AT = 1e-9;       // of the size: distance that counts as outside
 static const double REST = 1e-3;     // of the depth: way in a cycle of a tip at rest
 static const double FAR = 0.5;       // of a side of the grid: a jump
@@ -343,6 +344,30 @@ static double slip_left(const rf_tip *tip) {
   return has_left(tip, tip->last, &place) ? 0.0 : INFINITY;
 }
 
+// Returns whether the surface is concave at an edge.
+static bool is_valley(const rf_tip_tables *t, const rf_tip_place *place) {
+  double way[3];
+  if (place->feature < 0 || place->feature >= 3) return false;
+  const int64_t side = 3 * (int64_t)place->triangle + place->feature;
+  const int32_t edge = t->edges.edge[side];
+  if (edge < 0 || t->edges.first[edge + 1] - t->edges.first[edge] != 2) return false;
+  const int32_t *both = t->edges.side + t->edges.first[edge];
+  const int32_t other = both[0] == side ? both[1] : both[0];
+  const int32_t opposite = t->edges.corner[other - other % 3 + (other % 3 + 2) % 3];
+  rf_vec3_sub(t->vertex + 3 * (int64_t)opposite, place->position, way);
+  return rf_vec3_dot(way, t->face_normal + 3 * (int64_t)place->triangle) > 0.0;
+}
+
+// Takes an anchor that has gone up a side of a valley back to its bottom, where both sides hold it.
+static void return_to_valley(rf_tip *tip, const rf_tip_place *place) {
+  rf_tip_place bottom = *place;
+  double normal[3];
+  snap(tip->tables, BESIDE, &bottom);
+  if (!is_valley(tip->tables, &bottom) || !cone_normal(tip, &bottom, normal)) return;
+  rf_tip_anchor_rt(tip, &bottom, normal);
+  press(tip, tip->last);
+}
+
 // Makes a pass in which the anchor follows the slip; false: it was the last one.
 static bool follow(rf_tip *tip) {
   const rf_tip_contact *now = &tip->now;
@@ -356,9 +381,10 @@ static bool follow(rf_tip *tip) {
   rf_tip_anchor_rt(tip, &place, NULL);
   press(tip, tip->last);
   if (tip->phase == RF_TIP_TOUCHING) {
-    // in a valley the anchor has gone up a side, whose friction alone does not hold it: it returns
-    if (rf_vec3_length(now->slip) > RISEN * left) return true;
-    if (rf_vec3_length(moved) >= FOLLOWED * left) return true;
+    const bool risen = rf_vec3_length(now->slip) > RISEN * left;
+    if (risen) return_to_valley(tip, &place);
+    if (tip->phase == RF_TIP_TOUCHING && (risen || rf_vec3_length(moved) >= FOLLOWED * left))
+      return true;
   }
   if (tip->phase != RF_TIP_TOUCHING) snap(tip->tables, 1.0, &place);  // a side that it has crossed
   catch_at_edge(tip, &place);

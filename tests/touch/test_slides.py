@@ -75,11 +75,18 @@ def test_a_slide_into_a_wall_is_held_by_it(step, friction):
         assert force[0] < -3e3 * beyond
 
 
-@pytest.mark.parametrize("friction", FRICTIONS)
-def test_a_slide_into_a_wall_makes_no_clicks(step, friction):
-    """An anchor in the corner that goes up the wall returns in the same cycle."""
+@pytest.mark.parametrize("friction", [0.02, 0.1, 0.3, 0.5])
+@pytest.mark.parametrize(
+    "way",
+    [
+        [(0.05, 0.05, 0.037), (0.11, 0.053, 0.037)],  # into the wall
+        [(0.0985, 0.031, 0.037), (0.106, 0.0685, 0.036)],  # along it
+    ],
+)
+def test_slides_in_a_corner_make_no_clicks(step, way, friction):
+    """Floor and wall hold an anchor together: one that goes up the wall returns at once."""
     contact = rf.PointProxyContact(*step, 0.014, friction)
-    felt = feel(contact, (0.05, 0.05, 0.042), (0.05, 0.05, 0.037), (0.11, 0.053, 0.037))
+    felt = feel(contact, (*way[0][:2], 0.042), *way)
     forces = np.array([force for force, _, _ in felt])
     steps = np.linalg.norm(np.diff(forces, axis=0), axis=1)
     assert steps.max() < 0.03 * np.linalg.norm(forces, axis=1).max()
