@@ -205,7 +205,8 @@ def released_of(
         if index[k] >= len(green.releasable) or green.releasable[index[k]] != node:
             raise InputError(
                 f"{name} names node {node}, which is not among the {len(green.releasable)} "
-                "releasable nodes; name it in releasable when the Green's functions are made"
+                "releasable nodes: either it is released already, or it was not named in "
+                "releasable when the Green's functions were made"
             )
     return index.astype(np.int32)
 
