@@ -30,9 +30,8 @@ typedef struct rf_pair_dimple_forces {
   int32_t n;
   const int32_t *point;  // (n)
   const double *force;   // N                                                    (n, 3)
-  // displacements by them that are known already
-  const bool *known;  // of which points of the shell                   (local->n_points)
-  const double *way;  // m                                              (local->n_points, 3)
+  const bool *known;     // points whose displacement is computed already  (local->n_points)
+  const double *way;     // these displacements, m                         (local->n_points, 3)
 } rf_pair_dimple_forces;
 
 typedef struct rf_pair_dimple {

@@ -54,7 +54,7 @@ class ImplicitReport:
         evaluated on a mesh or at points of a cubature have them: 0 for polynomial models and a
         `SecondOrderSystem`.
     refreshes
-        How often exact modes were computed or adapted; see `BackwardEuler`.
+        Number of times that exact modes were computed or adapted; see `BackwardEuler`.
     drift
         Sine of the largest angle by which the space of the exact modes turned in the last sweep.
     """

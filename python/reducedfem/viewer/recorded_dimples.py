@@ -16,7 +16,7 @@ from reducedfem.viewer.shown_dimple import Dimple
 
 __all__ = ["add_dimples", "compliances"]
 
-_MOST_LOST = 0.02  # of dimples, that no text tells
+_MOST_LOST = 0.02  # part of the dimples that may be left out without a text
 
 Reals = NDArray[np.float64]
 
