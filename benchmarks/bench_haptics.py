@@ -129,10 +129,13 @@ def scene_rows(name: str) -> list[Row]:
     session = scenes.session(name, duration=SCENE_SECONDS)
     built = time.perf_counter() - start
     records, report = played(session)
-    compute, coupling = records["compute_us"], session.coupling
+    compute = records["compute_us"]
     median = float(np.median(compute))
-    allowed = float(coupling.max_depth or np.inf)
-    points = sum(len(contact.tree.shell.points) for contact in session.contacts)
+    if session.coupling is None:  # a point on a surface: nothing lies between it and the hand
+        points = "one point"
+    else:
+        count = sum(len(contact.tree.shell.points) for contact in session.contacts)
+        points = f"{count} points, levels {records['level'].min()} to {records['level'].max()}"
     return [
         Row(
             f"scene {name}, p99.9",
@@ -140,8 +143,7 @@ def scene_rows(name: str) -> list[Row]:
             "us",
             500.0,
             f"{spread(compute)} us over {len(records)} cycles, {report.skipped} left out, "
-            f"{(records['touching'] > 0).mean():.0%} with contact; {points} points, levels "
-            f"{records['level'].min()} to {records['level'].max()}; begun late by "
+            f"{(records['touching'] > 0).mean():.0%} with contact; {points}; begun late by "
             f"{spread(records['late_us'])} us; built in {built:.1f} s; real-time priority "
             f"{'yes' if report.priority else 'no'}",
             ratio=float(np.percentile(compute, 99.9)) / median,
@@ -163,14 +165,27 @@ def scene_rows(name: str) -> list[Row]:
             0.0,
             f"{report.interrupted} of them paused by the machine",
         ),
+        *penetration_rows(f"penetration, scene {name}", session, records),
+    ]
+
+
+def penetration_rows(
+    what: str, session: rf.HapticSession, records: NDArray[np.void], notes: str = ""
+) -> list[Row]:
+    """Return the row of the depth against the one that the coupling allows, if there is one."""
+    if session.coupling is None:
+        return []
+    allowed, depth = float(session.coupling.max_depth or np.inf), float(records["depth_m"].max())
+    return [
         Row(
-            f"penetration, scene {name}",
-            1e3 * float(records["depth_m"].max()),
+            what,
+            1e3 * depth,
             "mm",
             1e3 * allowed,
-            ratio=float(records["depth_m"].max()) / allowed,
+            notes,
+            ratio=depth / allowed,
             over="what is allowed",
-        ),
+        )
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from bench_haptics import played
+from bench_haptics import penetration_rows, played
 from table import Row
 
 from reducedfem import scenes
@@ -22,8 +22,7 @@ def scene_rows(name: str) -> list[Row]:
     records, report = played(session)
     compute, forces = (records[each] for each in ("compute_us", "coupling_us"))
     touching = records["touching"] > 0
-    allowed = float(session.coupling.max_depth or np.inf)
-    depth, late = float(records["depth_m"].max()), float(np.percentile(compute, 99.9))
+    late = float(np.percentile(compute, 99.9))
     percent = np.percentile(forces[touching], [50, 99.9])
     deepest = records[records["depth_m"].argmax()]
     return [
@@ -47,14 +46,11 @@ def scene_rows(name: str) -> list[Row]:
             ROUNDING,
             f"largest sum so far; {report.energy:.3g} J in the end",
         ),
-        Row(
+        *penetration_rows(
             f"{name}, penetration",
-            1e3 * depth,
-            "mm",
-            1e3 * allowed,
+            session,
+            records,
             f"deepest at level {deepest['level']} of the shell",
-            ratio=depth / allowed,
-            over="what is allowed",
         ),
     ]
 
