@@ -1,4 +1,4 @@
-"""Energy of a swinging beam by different integrators (Chen, Liu and Ascher 2021, figure 6).
+"""Energy of a swinging beam by different integrators (Ascher et al. 2021, figure 6).
 
 A soft beam, 0.6 x 0.1 x 0.1 m, stable neo-Hookean, fixed at both ends, is released under gravity.
 The total energy, zero at first, falls by what a scheme loses: backward Euler loses most of what

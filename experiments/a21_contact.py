@@ -1,4 +1,4 @@
-"""Contact by velocities and by a barrier (Chen, Liu and Ascher 2021, figures 7, 8 and 9).
+"""Contact by velocities and by a barrier (Ascher et al. 2021, figures 7, 8 and 9).
 
 - A node flies straight past a sphere and does not touch it (figure 7). Constraints on velocities,
   d(q0) + h grad d(q0) . v >= 0, replace the sphere by the tangential plane at the node's nearest

@@ -1,4 +1,4 @@
-"""Numerical damping of implicit schemes (Chen, Liu and Ascher 2021, figure 3, examples 1 and 2).
+"""Numerical damping of implicit schemes (Ascher et al. 2021, figure 3, examples 1 and 2).
 
 - Decay rate of an undamped mode over its frequency, by the step (figure 3), and the largest one.
   BDF2 damps less than TR-BDF2 and SDIRK where steps are very coarse only.

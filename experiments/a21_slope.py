@@ -1,4 +1,4 @@
-"""A soft cube on a slope, with a barrier and smoothed friction (Chen, Liu and Ascher 2021, 5).
+"""A soft cube on a slope, with a barrier and smoothed friction (Ascher et al. 2021, 5).
 
 On a slope of angle t the cube slides with the acceleration g (sin t - mu cos t) if tan t > mu, and
 else creeps at slip (1 - sqrt(1 - tan(t) / mu)), as smoothed friction does. The normal forces add up

@@ -1,4 +1,4 @@
-"""First 1000 eigenvalues of a soft solid (Chen, Liu and Ascher 2021, figure 5).
+"""First 1000 eigenvalues of a soft solid (Ascher et al. 2021, figure 5).
 
 Exact modes would be an obvious choice if a gap divided the few slow ones from the others. There is
 none: beyond the first ten each eigenvalue of K x = lambda M x follows close on the one before.

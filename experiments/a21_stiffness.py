@@ -1,4 +1,4 @@
-"""Cost of a step over the stiffness of a solid (Chen, Liu and Ascher 2021, figure 4).
+"""Cost of a step over the stiffness of a solid (Ascher et al. 2021, figure 4).
 
 A bar held at its top swings under a sideways weight, in steps of 10 ms. Young's modulus rises by
 four powers of ten, and the angle that the fastest mode turns in a step by two. The exponential of

@@ -1,5 +1,5 @@
 // Contact of points of a solid, or of a reduced model, with fixed obstacles, by a logarithmic
-// barrier and smoothed friction (Chen, Liu and Ascher 2021, section 5; the barrier is that of
+// barrier and smoothed friction (Ascher et al. 2021, section 5; the barrier is that of
 // incremental potential contact).  Points are nodes, or on cut cells, whose nodes stand out of the
 // body, vertices of its surface, which move by the shape functions of their cells.
 //

@@ -27,7 +27,7 @@ def slope(angle: float, gap: float) -> tuple[rf.PlaneField, np.ndarray]:
 
 
 def plain(contact, solid, u, v, held=None):
-    """Return energy and force of section 5 of Chen, Liu and Ascher 2021, in NumPy.
+    """Return energy and force of section 5 of Ascher et al. 2021, in NumPy.
 
     held: normal forces for friction, by node; None: those at u.
     """

@@ -1,4 +1,4 @@
-"""Energies of a beam after Chen, Liu and Ascher 2021, figure 6: experiments/a21_beam.py."""
+"""Energies of a beam after Ascher et al. 2021, figure 6: experiments/a21_beam.py."""
 
 from __future__ import annotations
 

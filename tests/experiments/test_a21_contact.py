@@ -1,4 +1,4 @@
-"""Contact after Chen, Liu and Ascher 2021, figures 7 to 9: experiments/a21_contact.py."""
+"""Contact after Ascher et al. 2021, figures 7 to 9: experiments/a21_contact.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numerical damping after Chen, Liu and Ascher 2021: experiments/a21_damping.py."""
+"""Numerical damping after Ascher et al. 2021: experiments/a21_damping.py."""
 
 from __future__ import annotations
 

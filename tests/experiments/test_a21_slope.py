@@ -1,4 +1,4 @@
-"""A cube on a slope after Chen, Liu and Ascher 2021: experiments/a21_slope.py."""
+"""A cube on a slope after Ascher et al. 2021: experiments/a21_slope.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eigenvalues after Chen, Liu and Ascher 2021, figure 5: experiments/a21_spectrum.py."""
+"""Eigenvalues after Ascher et al. 2021, figure 5: experiments/a21_spectrum.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cost over stiffness after Chen, Liu and Ascher 2021, figure 4: experiments/a21_stiffness.py."""
+"""Cost over stiffness after Ascher et al. 2021, figure 4: experiments/a21_stiffness.py."""
 
 from __future__ import annotations
 

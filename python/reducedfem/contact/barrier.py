@@ -156,8 +156,8 @@ class BarrierContact:
 
     Passed to `BackwardEuler` or `BDF2` with ``newton_max=50``: the equations of a step then contain
     the energy kappa b(d) of each node at a distance d < delta of an obstacle,
-    b = -(d - delta)^2 ln(d / delta), which grows without bound towards d = 0, and friction (Chen,
-    Liu and Ascher 2021, section 5). Every Newton increment ends before a node touches, so nothing
+    b = -(d - delta)^2 ln(d / delta), which grows without bound towards d = 0, and friction (Ascher
+    et al. 2021, section 5). Every Newton increment ends before a node touches, so nothing
     penetrates, however fast. Other integrators refuse it.
 
     Friction on a node with the normal force N is mu N s(v), opposite to its velocity v along the

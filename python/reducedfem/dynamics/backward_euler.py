@@ -31,7 +31,7 @@ class BackwardEuler(ModalSimulation):
         As in `ImplicitNewmark`.
     exact
         Number of the lowest modes of the tangent stiffness that steps solve exactly, the others by
-        this scheme (Chen, Liu and Ascher 2021, section 4); 0: none. Slow motion keeps its energy
+        this scheme (Ascher et al. 2021, section 4); 0: none. Slow motion keeps its energy
         then, at steps that are coarse for the rest. At most one less than the free unknowns; 5 to
         20 suit a `Solid`, and a reduced model hardly gains. Of modes with the same frequency, such
         as both bending modes of a square bar, all or none should be among them. With Rayleigh

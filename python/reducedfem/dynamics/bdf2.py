@@ -10,8 +10,8 @@ __all__ = ["BDF2"]
 class BDF2(ModalSimulation):
     """Backward differentiation of second order, which damps high frequencies.
 
-    With u = (q, v) a step of h satisfies u' = u + (u - u_before) / 3 + 2h/3 (v', a') (Chen,
-    Liu and Ascher 2021, equation 7); the first one is a step of `BackwardEuler`. An undamped mode
+    With u = (q, v) a step of h satisfies u' = u + (u - u_before) / 3 + 2h/3 (v', a') (Ascher
+    et al. 2021, equation 7); the first one is a step of `BackwardEuler`. An undamped mode
     of angular frequency w loses the part (w h)^4 / 4 of its amplitude a step if w h is small, and
     dies out at once if it is large. Suits haptic sessions and contact: it costs as much as
     `ImplicitNewmark`, and coarse steps damp rather than excite, but for hard impacts, which may

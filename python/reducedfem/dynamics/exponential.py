@@ -55,7 +55,7 @@ class ExponentialEuler(Simulation):
     """The exponential Rosenbrock-Euler method, which is exact for linear systems.
 
     A step of h from u = (q, v) adds h phi_1(h J) u', phi_1(z) = (e^z - 1) / z, with the Jacobian J
-    of the equations of motion at u (Chen, Liu and Ascher 2021, equation 14). Nothing is iterated
+    of the equations of motion at u (Ascher et al. 2021, equation 14). Nothing is iterated
     and nothing damped numerically; slow nonlinear motion under fast vibration has a far smaller
     error than of `ImplicitNewmark` at the same step. Second order, but first with stiffness damping
     of a nonlinear system, whose change the Jacobian leaves out. Suits sound, vibration and

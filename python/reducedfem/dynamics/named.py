@@ -71,7 +71,7 @@ def find(name: str) -> Named:
 
 
 def integrator(name: str, system: System, dt: float, **options: Any) -> Simulation:
-    """Return the integrator of a name that Chen, Liu and Ascher (2021) use.
+    """Return the integrator of a name that Ascher et al. (2021) use.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ __all__ = ["SDIRK2"]
 class SDIRK2(ImplicitSimulation):
     """Diagonally implicit Runge-Kutta method with two stages of one matrix.
 
-    Second order; high frequencies are damped, slow motion hardly (Chen, Liu and Ascher 2021,
+    Second order; high frequencies are damped, slow motion hardly (Ascher et al. 2021,
     equation 10): an undamped mode of angular frequency w loses the part g^4 (w h)^4 / 2, with
     g = 1 - 1/sqrt(2), of its amplitude a step of h if w h is small. Its error of the period is
     half that of `ImplicitNewmark`. Suits vibrations of models with stiff modes.

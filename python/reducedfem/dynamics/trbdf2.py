@@ -10,7 +10,7 @@ __all__ = ["TRBDF2"]
 class TRBDF2(ModalSimulation):
     """The trapezoidal rule for half a step, then backward differentiation of second order.
 
-    Second order; high frequencies are damped, slow motion hardly (Chen, Liu and Ascher 2021,
+    Second order; high frequencies are damped, slow motion hardly (Ascher et al. 2021,
     equation 9): an undamped mode of angular frequency w loses the part (w h)^4 / 288 of its
     amplitude a step of h if w h is small. A step has two stages, each with a matrix of its own,
     and costs twice one of `ImplicitNewmark`. `SDIRK2` has the same merits for less.
