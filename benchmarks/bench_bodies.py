@@ -10,7 +10,8 @@ import numpy as np
 import yardsticks
 from bench_precompute import bumpy_sphere
 from child import measured
-from numpy.typing import ArrayLike, NDArray
+from grids import box
+from numpy.typing import NDArray
 from table import Row, spread
 
 import reducedfem as rf
@@ -148,16 +149,6 @@ def falling_rows(friction: float, mark: float) -> list[Row]:
             over="steps of the same bodies without contact",
         )
     ]
-
-
-def box(n: tuple[int, int, int], low: ArrayLike, high: ArrayLike) -> rf.Mesh:
-    """Return a mesh of equal hexahedra."""
-    axes = [np.linspace(a, b, k + 1) for a, b, k in zip(low, high, n, strict=True)]
-    corners = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    index = np.arange(len(corners)).reshape([k + 1 for k in n])
-    cell = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
-    ends = [index[i : i + n[0], j : j + n[1], k : k + n[2]].ravel() for i, j, k in cell]
-    return rf.Mesh(corners, np.stack(ends, axis=1))
 
 
 def statics_rows() -> list[Row]:

@@ -43,10 +43,8 @@ static PyObject *mass_pca(PyObject *module, PyObject *args) {
     goto done;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_basis_mass_pca(vectors.solid, &vectors.run.run, vectors.count, vectors.data, weights.data,
-                         r, at_most != 0, &basis, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_basis_mass_pca(vectors.solid, &vectors.run.run, vectors.count,
+                                        vectors.data, weights.data, r, at_most != 0, &basis, &err));
   result = st < 0 ? py_raise(state, st, &err) : basis_arrays(&basis);
 done:
   rf_basis_free(&basis);
@@ -76,9 +74,8 @@ static PyObject *modal_derivative_basis(PyObject *module, PyObject *args) {
   if (py_modes_arrays(state, solid, 0, k, &values, &frequencies) < 0) goto done;
   double *value = py_f64(values);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_basis_modal_derivatives(solid, &run.run, k, r, at_most != 0, value, &basis, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(
+      st = rf_basis_modal_derivatives(solid, &run.run, k, r, at_most != 0, value, &basis, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -119,10 +116,9 @@ static PyObject *basis_of_derivatives(PyObject *module, PyObject *args) {
     goto done;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_basis_of_derivatives(shapes.solid, &shapes.run.run, shapes.count, r, at_most != 0,
-                               values.data, shapes.data, derivatives.data, &basis, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_basis_of_derivatives(shapes.solid, &shapes.run.run, shapes.count, r,
+                                              at_most != 0, values.data, shapes.data,
+                                              derivatives.data, &basis, &err));
   result = st < 0 ? py_raise(state, st, &err) : basis_arrays(&basis);
 done:
   rf_basis_free(&basis);
@@ -158,10 +154,8 @@ static PyObject *lacking_compliance(PyObject *module, PyObject *args) {
   double *share = py_f64(out);
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_basis_lacking(vectors.solid, &vectors.run.run, vectors.count, vectors.data,
-                        (int32_t)count, loads.data, share, share + count, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_basis_lacking(vectors.solid, &vectors.run.run, vectors.count, vectors.data,
+                                       (int32_t)count, loads.data, share, share + count, &err));
   result = py_result(state, st, &err, out);
 done:
   py_fields_release(&vectors);

@@ -516,9 +516,7 @@ static PyObject *fit_stiffness(PyObject *module, PyObject *args) {
   bool fitted = false;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_fit_stiffness(tree, model, field, field_model, to, &fitted, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_fit_stiffness(tree, model, field, field_model, to, &fitted, &err));
   if (st >= 0 && !fitted) {
     Py_DECREF(out);
     Py_RETURN_NONE;

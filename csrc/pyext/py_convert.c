@@ -333,3 +333,19 @@ PyObject *py_view_i32(PyObject *owner, const int32_t *data, int ndim, const npy_
 PyObject *py_view_f32(PyObject *owner, const float *data, int ndim, const npy_intp *shape) {
   return view(owner, data, NPY_FLOAT32, ndim, shape);
 }
+
+PyObject *py_project(PyObject *args, const void *model, const char *name, const char *force_name,
+                     int32_t carriers, int32_t r, py_push push) {
+  PyObject *carrier_obj, *forces_obj, *out = NULL;
+  py_in carrier = {0}, forces = {0};
+  if (!PyArg_ParseTuple(args, "OO:project", &carrier_obj, &forces_obj)) return NULL;
+  if (py_in_i32(&carrier, carrier_obj, name, 1, (npy_intp[]){PY_ANY}, 0, carriers - 1) == 0 &&
+      py_in_f64(&forces, forces_obj, force_name, 2, (npy_intp[]){carrier.shape[0], 3}) == 0 &&
+      (out = py_new_f64(1, (npy_intp[]){r}))) {
+    double *to = py_f64(out);
+    PY_WITHOUT_GIL(push(model, (int32_t)carrier.shape[0], carrier.data, forces.data, to));
+  }
+  py_in_release(&carrier);
+  py_in_release(&forces);
+  return out;
+}

@@ -99,6 +99,14 @@ const char *py_error_name(py_error error);
 // Raises an error with a formatted message; returns NULL.
 PyObject *py_fail(py_state *state, py_error error, const char *format, ...);
 
+// Runs one statement without the GIL.
+#define PY_WITHOUT_GIL(...) \
+  do {                      \
+    Py_BEGIN_ALLOW_THREADS  \
+    __VA_ARGS__;            \
+    Py_END_ALLOW_THREADS    \
+  } while (0)
+
 // A long call: threads and progress.  callable(done, total) is invoked with the GIL held, at most
 // every 50 ms and at the end; signals (Ctrl-C) are checked at least as often.
 typedef struct py_run {

@@ -330,9 +330,7 @@ static PyObject *probe_device(PyObject *module, PyObject *object) {
   rf_device *device = py_device_get(state, object);
   if (!device) return NULL;
   do {
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_device_probe(device, &info, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_device_probe(device, &info, &err));
   } while (st == RF_ERR_INTERRUPTED && PyErr_CheckSignals() == 0);
   return st < 0 ? py_raise(state, st, &err) : py_device_info(&info);
 }

@@ -74,9 +74,8 @@ static PyObject *field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   for (Py_ssize_t i = 0; i < n; ++i)
     if (!(others[i] = py_field_get(state, PyTuple_GET_ITEM(fields, i)))) goto done;
   rf_field *field = NULL;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_field_create_joined((int32_t)n, others, (rf_field_join)how, offset, &field, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(
+      st = rf_field_create_joined((int32_t)n, others, (rf_field_join)how, offset, &field, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -143,10 +142,8 @@ static PyObject *from_values(PyObject *module, PyObject *args) {
     rf_grid *grid = NULL;
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_grid_from_values(n, origin.data, spacing.data, values.data, error, &run.run, &grid,
-                             &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_grid_from_values(n, origin.data, spacing.data, values.data, error,
+                                            &run.run, &grid, &err));
     result = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
   }
   py_in_release(&values);
@@ -191,9 +188,7 @@ static PyObject *from_field(PyObject *module, PyObject *args) {
     spacing[c] = (high[c] - low[c]) / voxels[c];
   }
   rf_grid *grid = NULL;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_grid_from_field(field, n, low, spacing, &run.run, &grid, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_grid_from_field(field, n, low, spacing, &run.run, &grid, &err));
   result = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
 done:
   py_in_release(&box);
@@ -247,9 +242,7 @@ static PyObject *from_surface(PyObject *module, PyObject *args) {
     rf_field_report report;
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_grid_from_surface(&in.view, &set, &run.run, &grid, &report, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_grid_from_surface(&in.view, &set, &run.run, &grid, &report, &err));
     PyObject *field = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
     if (field)
       result = Py_BuildValue(
@@ -314,10 +307,8 @@ static PyObject *distance(PyObject *self, PyObject *args) {
     double *to = py_f64(out);
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st =
-        rf_field_evaluate(self_field(self), points.shape[0], points.data, to, NULL, &run.run, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_field_evaluate(self_field(self), points.shape[0], points.data, to, NULL,
+                                          &run.run, &err));
     out = py_result(py_state_of_object(self), st, &err, out);
   }
   py_in_release(&points);
@@ -341,10 +332,8 @@ static PyObject *gradient(PyObject *self, PyObject *args) {
     double *to_d = py_f64(d), *to_g = py_f64(g);
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_field_evaluate(self_field(self), points.shape[0], points.data, to_d, to_g, &run.run,
-                           &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_field_evaluate(self_field(self), points.shape[0], points.data, to_d,
+                                          to_g, &run.run, &err));
     result = st < 0 ? py_raise(py_state_of_object(self), st, &err) : PyTuple_Pack(2, d, g);
   }
   Py_XDECREF(d);
@@ -459,10 +448,7 @@ static PyObject *get_error(PyObject *self, void *unused) {
   return PyFloat_FromDouble(g ? g->error : 0.0);
 }
 
-static PyObject *get_parts(PyObject *self, void *unused) {
-  (void)unused;
-  return PyLong_FromLong(self_field(self)->n_parts);
-}
+PY_GETTER(get_parts, rf_field, f, PyLong_FromLong(f->n_parts))
 
 static PyObject *get_bounds(PyObject *self, void *unused) {
   (void)unused;

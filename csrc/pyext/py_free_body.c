@@ -43,9 +43,7 @@ static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   kept = PyTuple_Pack(3, model_obj, damping_obj, (PyObject *)nodes.array);
   if (!kept) goto done;
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_free_body_create(model, nodes.data, &set, &body, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_free_body_create(model, nodes.data, &set, &body, &err));
   self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, body, release, kept);
 done:
   Py_XDECREF(kept);
@@ -199,9 +197,7 @@ static PyObject *step_bodies(PyObject *module, PyObject *args) {
     PyErr_NoMemory();
     goto done;
   }
-  Py_BEGIN_ALLOW_THREADS
-  st = step_group(&c, &run.run, n, farthest, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = step_group(&c, &run.run, n, farthest, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;

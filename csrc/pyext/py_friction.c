@@ -79,9 +79,7 @@ static int add_body(py_state *state, PyObject *object, Py_ssize_t index, PyObjec
   double *to = py_f64(*w);
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_delassus_add(&body, (int32_t)m, to, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_delassus_add(&body, (int32_t)m, to, &err));
   if (st < 0)
     py_raise(state, st, &err);
   else
@@ -242,9 +240,7 @@ static PyObject *result_of(py_state *state, problem *p, PyObject *const object[4
             "tol and budget_us must be positive, compliance finite and >= 0");
     goto done;
   }
-  Py_BEGIN_ALLOW_THREADS
-  st = solve(p, &report, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = solve(p, &report, &err));
   if (st < 0)
     py_raise(state, st, &err);
   else

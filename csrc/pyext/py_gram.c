@@ -194,9 +194,7 @@ static PyObject *block_coefficients(PyObject *module, PyObject *args) {
   if (!out) goto done;
   double *to = py_f64(out);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_polynomial_block(&block, &run.run, factor, (rf_simd)simd, to, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_polynomial_block(&block, &run.run, factor, (rf_simd)simd, to, &err));
   out = py_result(state, st, &err, out);
 done:
   rf_free(factor);

@@ -97,10 +97,8 @@ static PyObject *modal_derivatives(PyObject *module, PyObject *args) {
         3, (npy_intp[]){(npy_intp)rf_modes_solid_pairs(shapes.solid, shapes.count), n, 3});
   if (out) {
     double *to = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_modes_solid_derivatives(shapes.solid, &shapes.run.run, shapes.count, shapes.data, to,
-                                    &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_modes_solid_derivatives(shapes.solid, &shapes.run.run, shapes.count,
+                                                   shapes.data, to, &err));
   }
   py_fields_release(&shapes);
   return py_result(state, st, &err, out);
@@ -209,9 +207,8 @@ static PyObject *factor_solve(PyObject *module, PyObject *args) {
   if (!x || !seconds) goto done;
   double *to = py_f64(x), *time = py_f64(seconds);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = factor_and_solve(&matrix.view, places.used, &r.run, runs, columns, b.data, to, time, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = factor_and_solve(&matrix.view, places.used, &r.run, runs, columns, b.data, to,
+                                       time, &err));
   if (st < 0)
     py_raise(state, st, &err);
   else
@@ -251,9 +248,7 @@ static PyObject *derivatives_new(PyTypeObject *type, PyObject *args, PyObject *k
   if (!f) return PyErr_NoMemory();
   *f = (factored){.solid = solid};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_modes_solid_create(solid, &run.run, &f->modes, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_modes_solid_create(solid, &run.run, &f->modes, &err));
   if (st >= 0) return py_object_new(type, f, release_factored, solid_obj);
   rf_free(f);
   return py_raise(state, st, &err);
@@ -287,10 +282,8 @@ static PyObject *derivatives_pairs(PyObject *self, PyObject *args) {
   if (!out) goto done;
   double *to = py_f64(out);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_modes_held_derivatives(f->modes, f->solid, &run.run, (int32_t)k, shapes.data, begin, end,
-                                 to, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_modes_held_derivatives(f->modes, f->solid, &run.run, (int32_t)k,
+                                                shapes.data, begin, end, to, &err));
   out = py_result(state, st, &err, out);
 done:
   py_in_release(&shapes);

@@ -13,6 +13,14 @@ typedef struct py_object {
 } py_object;
 
 static inline void *py_held(PyObject *self) { return ((py_object *)self)->held; }
+// Defines the getter `name` of an attribute that never changes: a value by `held`, a const type *,
+// and `self`.
+#define PY_GETTER(name, type, held, ...)                \
+  static PyObject *name(PyObject *self, void *unused) { \
+    (void)unused;                                       \
+    const type *held = py_held(self);                   \
+    return __VA_ARGS__;                                 \
+  }
 // Takes the lock; call without the GIL, hold it briefly: Python may wait for it.  One who calls
 // Python while holding it must refuse to be asked again by the same thread.
 static inline void py_lock(PyObject *self) {

@@ -257,9 +257,7 @@ static PyObject *modes(PyObject *self, PyObject *args) {
   if (!values || !frequencies || !shapes) goto done;
   double *value = py_f64(values), *shape = py_f64(shapes);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_modes_linear(system_of(self), &run.run, k, value, shape, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_modes_linear(system_of(self), &run.run, k, value, shape, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -299,9 +297,7 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
   call c = {system_of(self), hessian};
   const rf_modes_system system = system_for(&c);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_modes_derivatives(&system, &run.run, k, shapes.data, to, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_modes_derivatives(&system, &run.run, k, shapes.data, to, &err));
   out = py_result(state, st, &err, out);
 done:
   py_in_release(&shapes);
@@ -410,10 +406,9 @@ static PyObject *derivative_basis(PyObject *self, PyObject *args) {
   const rf_modes_system system = system_for(&c);
   rf_status st = take_room(count, n, &vectors, &spectrum, &n_spectrum, &err);
   if (st >= 0) {
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_basis_system_derivatives(&system, &((py_second_order *)self)->matrices.mass, &run.run,
-                                     k, at_most != 0, &r, value, vectors, spectrum, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_basis_system_derivatives(
+                       &system, &((py_second_order *)self)->matrices.mass, &run.run, k,
+                       at_most != 0, &r, value, vectors, spectrum, &err));
   }
   if (st < 0) {
     py_raise(state, st, &err);

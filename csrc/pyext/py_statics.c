@@ -53,9 +53,8 @@ PyObject *py_solid_solve_static(PyObject *self, PyObject *args) {
   double *solution = py_f64(u);
   const double *force = in[0].data ? in[0].data : py_f64(zero);
   if (in[2].data) memcpy(solution, in[2].data, 3 * (size_t)n * sizeof *solution);
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_statics_solve_solid(s, &run.run, &set, force, in[1].data, solution, &report, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(
+      st = rf_statics_solve_solid(s, &run.run, &set, force, in[1].data, solution, &report, &err));
   result = outcome(state, st, &err, u, &report);
 done:
   for (int k = 0; k < 3; ++k) py_in_release(in + k);
@@ -91,10 +90,10 @@ static PyObject *reduced_static(PyObject *self, PyObject *args, npy_intp r, cons
   double *solution = py_f64(q);
   const double *load = force.data ? force.data : py_f64(zero);
   if (start.data) memcpy(solution, start.data, (size_t)r * sizeof *solution);
-  Py_BEGIN_ALLOW_THREADS
-  st = model ? rf_statics_solve_reduced(model, &run.run, &set, load, solution, &report, &err)
-             : rf_statics_solve_projected(projected, &run.run, &set, load, solution, &report, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(
+      st = model ? rf_statics_solve_reduced(model, &run.run, &set, load, solution, &report, &err)
+                 : rf_statics_solve_projected(projected, &run.run, &set, load, solution, &report,
+                                              &err));
   result = outcome(state, st, &err, q, &report);
 done:
   py_in_release(&force);
@@ -181,9 +180,7 @@ PyObject *py_solid_solve_loads(PyObject *self, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   double *solution = py_f64(u);
-  Py_BEGIN_ALLOW_THREADS
-  st = solve_loads(s, &run.run, &set, &loads.view, solution, &o, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = solve_loads(s, &run.run, &set, &loads.view, solution, &o, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;

@@ -14,10 +14,11 @@ import pytest
 import ckernels
 import reducedfem as rf
 from bridges import session
-from drivers import let_go, rotation_of
+from drivers import let_go
 from moments import free_port
 from places import ROOT
 from reducedfem import _core, cli
+from turns import rotation
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,7 @@ from reducedfem import _core, cli
     ],
 )
 def test_devices_report_their_axes(device, x, y, z):
-    found = rotation_of(device().alignment)
+    found = rotation(device().alignment)
     assert np.allclose(found, np.transpose([x, y, z]), rtol=0, atol=1e-15)
 
 

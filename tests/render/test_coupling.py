@@ -11,27 +11,14 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import _core
+from turns import skew, turned
 
 REST = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
-
-
-def turned(rotation, quaternion=REST[1]):
-    """Return a quaternion turned by a rotation vector."""
-    rotation = np.asarray(rotation, float)
-    half = 0.5 * np.linalg.norm(rotation)
-    sine = 0.5 * np.sinc(half / np.pi)
-    w, v = math.cos(half), sine * rotation
-    a, b = quaternion[0], np.asarray(quaternion[1:], float)
-    return np.array([w * a - v @ b, *(w * b + a * v + np.cross(v, b))])
 
 
 def random_pose(rng, size=0.01):
     q = rng.normal(size=4)
     return rng.normal(size=3) * size, q / np.linalg.norm(q)
-
-
-def skew(v):
-    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
 def load(force=(0, 0, 0), torque=(0, 0, 0), gradient=None, depth=0.0):
