@@ -331,16 +331,12 @@ def test_too_large_loads_are_reported_and_left_out(beam, model):
         rf.sketch_basis(beam, sketch.select([2]))
 
 
-def test_a_basis_does_not_depend_on_threads(beam, model):
+def test_a_basis_does_not_depend_on_threads(beam, model, set_threads):
     sketch = pulls(model, 8.0, 5)
-    before = rf.threads()
-    try:
-        made = []
-        for threads in (1, 2, 3):
-            rf.set_threads(threads)
-            made.append(rf.sketch_basis(beam, sketch, r=3).vectors)
-    finally:
-        rf.set_threads(before)
+    made = []
+    for threads in (1, 2, 3):
+        set_threads(threads)
+        made.append(rf.sketch_basis(beam, sketch, r=3).vectors)
     np.testing.assert_array_equal(made[1], made[0])
     np.testing.assert_array_equal(made[2], made[0])
 

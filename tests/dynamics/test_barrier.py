@@ -294,23 +294,19 @@ def test_a_bullet_does_not_pass_a_wall():
     assert np.isfinite(sim.state.qdot).all()
 
 
-def test_bits_do_not_depend_on_threads():
+def test_bits_do_not_depend_on_threads(set_threads):
     ends = []
-    before = rf.threads()
-    try:
-        for threads in (1, 2, 3):
-            rf.set_threads(threads)
-            contact = rf.BarrierContact([FLOOR, WALL], friction=0.3, lagged=False)
-            sim = rf.BDF2(cube(3), 5e-3, newton_max=50, contact=contact, gravity=[0, 0, -GRAVITY])
-            sim.reset(qdot=np.tile([3.0, 1.0, -3.0], (sim.system.mesh.n_nodes, 1)))
-            touched = 0
-            for _ in range(25):
-                sim.step()
-                touched += len(sim.contact_state.nodes)
-            assert touched > 10
-            ends.append(sim.state.q.tobytes() + sim.state.qdot.tobytes())
-    finally:
-        rf.set_threads(before)
+    for threads in (1, 2, 3):
+        set_threads(threads)
+        contact = rf.BarrierContact([FLOOR, WALL], friction=0.3, lagged=False)
+        sim = rf.BDF2(cube(3), 5e-3, newton_max=50, contact=contact, gravity=[0, 0, -GRAVITY])
+        sim.reset(qdot=np.tile([3.0, 1.0, -3.0], (sim.system.mesh.n_nodes, 1)))
+        touched = 0
+        for _ in range(25):
+            sim.step()
+            touched += len(sim.contact_state.nodes)
+        assert touched > 10
+        ends.append(sim.state.q.tobytes() + sim.state.qdot.tobytes())
     assert ends[0] == ends[1] == ends[2]
 
 

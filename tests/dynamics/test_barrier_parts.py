@@ -275,16 +275,13 @@ def test_copies_continue_alike(lagged):
         assert (other.contact_state.part_distances == sim.contact_state.part_distances).all()
 
 
-def test_bits_do_not_depend_on_threads():
-    before, ends = rf.threads(), []
-    try:
-        for count in (1, 3):
-            rf.set_threads(count)
-            sim = simulated(stack(), gravity=(2.0, 0, -GRAVITY))
-            sim.step(n=5)
-            ends.append(sim.state.q.tobytes())
-    finally:
-        rf.set_threads(before)
+def test_bits_do_not_depend_on_threads(set_threads):
+    ends = []
+    for count in (1, 3):
+        set_threads(count)
+        sim = simulated(stack(), gravity=(2.0, 0, -GRAVITY))
+        sim.step(n=5)
+        ends.append(sim.state.q.tobytes())
     assert ends[0] == ends[1]
 
 

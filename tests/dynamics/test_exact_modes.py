@@ -217,21 +217,17 @@ def test_copies_continue_as_the_original(beam, kind, modes):
 
 @LARGE
 @pytest.mark.parametrize("modes", MODES)
-def test_results_have_the_same_bits_for_any_number_of_threads(modes):
+def test_results_have_the_same_bits_for_any_number_of_threads(modes, set_threads):
     nodes, elements = box_hexes(16, 12, 8, (0.4, 0.3, 0.2))
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
     load = tip(solid, 20.0)
     ends = []
-    before = rf.threads()
-    try:
-        for n in (1, 2, 3):
-            rf.set_threads(1 if n == 3 else n)
-            sim = rf.BDF2(solid, 5e-3, exact=4, modes=modes)
-            rf.set_threads(n)  # more than there were when it was made
-            sim.step(load, 2)
-            ends.append(sim.state.q)
-    finally:
-        rf.set_threads(before)
+    for n in (1, 2, 3):
+        set_threads(1 if n == 3 else n)
+        sim = rf.BDF2(solid, 5e-3, exact=4, modes=modes)
+        set_threads(n)  # more than there were when it was made
+        sim.step(load, 2)
+        ends.append(sim.state.q)
     np.testing.assert_array_equal(ends[1], ends[0])
     np.testing.assert_array_equal(ends[2], ends[0])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import threading
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 import reducedfem as rf
 from failures import fail_each_allocation
+from moments import at_once
 from reducedfem import _core
 from reducedfem.base import memory
 from shapes import box_hexes, box_tet10s, box_tets
@@ -382,9 +382,5 @@ def test_many_threads_share_one_object(green):
             if not np.array_equal(green.displacement(surface), expected):
                 wrong.append(1)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once([work] * 4)
     assert not wrong

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import reducedfem as rf
+from moments import at_once
 from reducedfem import _core
 from shapes import box_hexes
 
@@ -130,11 +132,7 @@ def test_threads_take_turns_with_contacts(green):
         except Exception as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=work, args=(node,)) for node in nodes[1:]]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(partial(work, node) for node in nodes[1:])
     assert not failed
     assert contacts.nodes.tolist() == nodes[:1]
     np.testing.assert_allclose(contacts.solve(given), alone, rtol=1e-11)

@@ -25,7 +25,7 @@ from haptic_sessions import (
     session_around,
     ticks_of,
 )
-from moments import LONG, wait_until
+from moments import LONG, at_once, wait_until
 from places import ROOT
 
 
@@ -303,11 +303,7 @@ def test_several_threads_may_stop_a_session(ball, tmp_path):
     for _ in range(20):
         made.start()
         after(made, 2)
-        threads = [threading.Thread(target=stop) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once([stop] * 3)
         assert not reported
     made.close()
     assert np.array_equal(ticks_of(path), np.arange(made.report().ticks))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
-import threading
+from functools import partial
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
+from moments import at_once
 from motions import newmark
 from reducedfem import _core
 from shapes import BOXES, box_hexes
@@ -237,11 +238,7 @@ def test_threads_share_a_model(bent):
         sim.step(force, n=10)
         results[i] = sim.state.q
 
-    workers = [threading.Thread(target=work, args=(i,)) for i in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    at_once(partial(work, i) for i in range(3))
     for result in results:
         np.testing.assert_array_equal(result, expected.state.q)
 

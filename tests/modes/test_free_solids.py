@@ -159,18 +159,14 @@ def test_derivatives_of_nearly_all_modes():
         solid.linear_modes(most + 1)
 
 
-def test_bits_do_not_depend_on_threads():
+def test_bits_do_not_depend_on_threads(set_threads):
     nodes, elements = box_hexes(7, 5, 4, (0.7, 0.45, 0.3))
     solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
     found = []
-    before = rf.threads()
-    try:
-        for threads in (1, 3):
-            rf.set_threads(threads)
-            modes = solid.linear_modes(9)
-            found.append((modes.shapes, solid.modal_derivatives(modes)))
-    finally:
-        rf.set_threads(before)
+    for threads in (1, 3):
+        set_threads(threads)
+        modes = solid.linear_modes(9)
+        found.append((modes.shapes, solid.modal_derivatives(modes)))
     for a, b in zip(*found, strict=True):
         np.testing.assert_array_equal(a, b)
 

@@ -228,16 +228,12 @@ def test_forces_jump_where_those_on_distances_do_not(way):
     assert largest[-1, 1] < 0.01 * largest[-1, 0]
 
 
-def test_results_do_not_depend_on_threads():
+def test_results_do_not_depend_on_threads(set_threads):
     surface = box_surface((0.5, 0.31, 0.23), (0.9, 0.2, -0.3, 0.1))
-    before = rf.threads()
-    try:
-        found = []
-        for count in (1, 3):
-            rf.set_threads(count)
-            found.append(rf.Voxmap.from_surface(surface, 90).values)
-    finally:
-        rf.set_threads(before)
+    found = []
+    for count in (1, 3):
+        set_threads(count)
+        found.append(rf.Voxmap.from_surface(surface, 90).values)
     np.testing.assert_array_equal(*found)
 
 
