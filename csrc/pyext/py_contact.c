@@ -249,12 +249,8 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
   rf_contact_result found = {0};
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  st = one_cycle(self_contact(self), &pose, q.data, field_q.data, all_of, &found, to, field_to,
-                 NULL, wanted ? &list : NULL, &err);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, st = one_cycle(self_contact(self), &pose, q.data, field_q.data, all_of,
+                                     &found, to, field_to, NULL, wanted ? &list : NULL, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -309,12 +305,8 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
     py_raise(state, st, &err);
     goto done;
   }
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  st = one_cycle(self_contact(self), &pose, q.data, NULL, all_of, &cycle, NULL, NULL, &found, NULL,
-                 &err);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, st = one_cycle(self_contact(self), &pose, q.data, NULL, all_of, &cycle, NULL,
+                                     NULL, &found, NULL, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -454,11 +446,7 @@ PyDoc_STRVAR(reset_doc,
              "Forget all earlier cycles.");
 static PyObject *reset(PyObject *self, PyObject *unused) {
   (void)unused;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  rf_contact_reset(self_contact(self));
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, rf_contact_reset(self_contact(self)));
   Py_RETURN_NONE;
 }
 
@@ -471,11 +459,7 @@ static PyObject *stiffest(PyObject *self, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   if (!PyArg_ParseTuple(args, "dd:stiffest", &coupling, &depth)) return NULL;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  st = rf_contact_stiffest(self_contact(self), coupling, depth, &found, &err);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, st = rf_contact_stiffest(self_contact(self), coupling, depth, &found, &err));
   return st < 0 ? py_raise(py_state_of_object(self), st, &err) : PyFloat_FromDouble(found);
 }
 

@@ -81,6 +81,8 @@ PyObject *py_text(const char *text);
 // Raises the exception of a status; never masks a pending one.  Always returns NULL, so a failing
 // branch is `return py_raise(state, st, &err);`.
 PyObject *py_raise(py_state *state, rf_status st, const rf_error *err);
+// Returns 0 after success; after a failure raises the exception and returns -1.
+int py_done(py_state *state, rf_status st, const rf_error *err);
 // Returns `out` (nullable) after success; after a failure releases it and raises the exception.
 PyObject *py_result(py_state *state, rf_status st, const rf_error *err, PyObject *out);
 // Classes of reducedfem.errors.

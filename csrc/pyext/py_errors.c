@@ -48,6 +48,12 @@ PyObject *py_raise(py_state *state, rf_status st, const rf_error *err) {
   return NULL;
 }
 
+int py_done(py_state *state, rf_status st, const rf_error *err) {
+  if (st >= 0) return 0;
+  py_raise(state, st, err);
+  return -1;
+}
+
 PyObject *py_result(py_state *state, rf_status st, const rf_error *err, PyObject *out) {
   if (st >= 0) return out;
   Py_XDECREF(out);

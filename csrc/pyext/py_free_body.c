@@ -225,14 +225,8 @@ int py_free_body_copy(py_state *state, PyObject *object, rf_free_body **out) {
   if (!from) return -1;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(object);
-  st = rf_free_body_copy(from, NULL, out, &err);
-  py_unlock(object);
-  Py_END_ALLOW_THREADS
-  if (st >= 0) return 0;
-  py_raise(state, st, &err);
-  return -1;
+  PY_UNDER_LOCK(object, st = rf_free_body_copy(from, NULL, out, &err));
+  return py_done(state, st, &err);
 }
 
 int py_free_body_restore(py_state *state, PyObject *object, const rf_free_body *from) {
@@ -247,9 +241,7 @@ int py_free_body_restore(py_state *state, PyObject *object, const rf_free_body *
   if (st >= 0) to->deformation->report.strain = m->report.strain;
   py_unlock(object);
   Py_END_ALLOW_THREADS
-  if (st >= 0) return 0;
-  py_raise(state, st, &err);
-  return -1;
+  return py_done(state, st, &err);
 }
 
 PyObject *py_free_body_state(PyObject *owner, const rf_free_body *b) {
@@ -379,11 +371,8 @@ static PyObject *restore(PyObject *self, PyObject *args) {
   memcpy(&rigid, in[0].data, sizeof rigid);
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  st = rf_free_body_restore(body, &rigid, in[1].data, in[2].data, in[3].data, steps, &err);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, st = rf_free_body_restore(body, &rigid, in[1].data, in[2].data, in[3].data,
+                                                steps, &err));
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
   for (int i = 0; i < 4; ++i) py_in_release(&in[i]);
@@ -397,11 +386,7 @@ static PyObject *read_strain(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_free_body *body = py_held(self);
   double strain;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  strain = body->deformation->report.strain;
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, strain = body->deformation->report.strain);
   return PyFloat_FromDouble(strain);
 }
 
@@ -414,11 +399,7 @@ static PyObject *positions(PyObject *self, PyObject *unused) {
   PyObject *out = py_new_f64(2, (npy_intp[]){body->model->n_nodes, 3});
   if (!out) return NULL;
   double *x = py_f64(out);
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  rf_free_body_nodes(body, x);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, rf_free_body_nodes(body, x));
   return out;
 }
 

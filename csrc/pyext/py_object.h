@@ -28,6 +28,16 @@ static inline void py_lock(PyObject *self) {
 }
 static inline void py_unlock(PyObject *self) { PyThread_release_lock(((py_object *)self)->lock); }
 
+// Runs one statement under the lock of an object, without the GIL.
+#define PY_UNDER_LOCK(object, ...) \
+  do {                             \
+    Py_BEGIN_ALLOW_THREADS         \
+    py_lock(object);               \
+    __VA_ARGS__;                   \
+    py_unlock(object);             \
+    Py_END_ALLOW_THREADS           \
+  } while (0)
+
 // Makes an object that owns `held`, taken over also on failure.
 PyObject *py_object_new(PyTypeObject *type, void *held, void (*release)(void *), PyObject *kept);
 // Makes one with a lock.

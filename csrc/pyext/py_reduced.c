@@ -117,9 +117,7 @@ static int evaluate(PyObject *self, PyObject *q_obj, bool definite, double *ener
   Py_END_ALLOW_THREADS
   rf_free(work);
   py_in_release(&q);
-  if (st >= 0) return 0;
-  py_raise(py_state_of_object(self), st, &err);
-  return -1;
+  return py_done(py_state_of_object(self), st, &err);
 }
 
 PyDoc_STRVAR(force_doc,
