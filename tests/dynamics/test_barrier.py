@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from shapes import box_tets
+from shapes import box_tets, solid_box
 
 GRAVITY = 9.81
 SIZE, DENSITY = 0.1, 1000.0
@@ -378,8 +378,7 @@ def test_fixed_nodes_do_not_touch():
 
 
 def beam(kind):
-    nodes, elements = box_tets(6, 2, 2, (0.3, 0.05, 0.05))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, DENSITY), fixed=nodes[:, 0] < 1e-9)
+    solid = solid_box((6, 2, 2), (0.3, 0.05, 0.05), rf.StVK(1e5, 0.3, DENSITY), make=box_tets)
     basis = rf.modal_derivative_basis(solid, 4, 8)
     return rf.reduce(solid, basis) if kind == "reduced" else rf.ProjectedSolid(solid, basis)
 

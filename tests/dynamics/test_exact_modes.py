@@ -17,7 +17,7 @@ import reducedfem as rf
 from bars import UPRIGHT, bar, top_of
 from motions import COMMON
 from reducedfem import _core
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 KINDS = [rf.BackwardEuler, rf.BDF2, rf.TRBDF2]
 MODES = ["follow", "exact", "rest"]
@@ -36,8 +36,7 @@ def oscillators(k, c, x, v, load, t):
 
 @pytest.fixture(scope="module")
 def beam():
-    nodes, elements = box_hexes(6, 1, 1, (0.6, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
+    return solid_box((6, 1, 1), (0.6, 0.1, 0.1))
 
 
 def tip(solid, size):
@@ -218,8 +217,7 @@ def test_copies_continue_as_the_original(beam, kind, modes):
 @LARGE
 @pytest.mark.parametrize("modes", MODES)
 def test_results_have_the_same_bits_for_any_number_of_threads(modes, set_threads):
-    nodes, elements = box_hexes(16, 12, 8, (0.4, 0.3, 0.2))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
+    solid = solid_box((16, 12, 8), (0.4, 0.3, 0.2))
     load = tip(solid, 20.0)
     ends = []
     for n in (1, 2, 3):

@@ -14,13 +14,12 @@ import pytest
 from scipy.linalg import expm
 
 import reducedfem as rf
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 
 @pytest.fixture(scope="module")
 def beam():
-    nodes, elements = box_hexes(4, 1, 1, (0.4, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
+    return solid_box((4, 1, 1), (0.4, 0.1, 0.1))
 
 
 def plain_step(model, mass, q, v, force, h, alpha, beta):

@@ -12,7 +12,7 @@ import pytest
 import reducedfem as rf
 from motions import NEWMARK
 from reducedfem import _core
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 from turns import rotation
 
 RUBBER = rf.StVK(2e6, 0.4, 1100.0)
@@ -346,8 +346,7 @@ def test_schemes_that_leave_out_the_rigid_motion_say_free_body(model, scheme):
 
 
 def test_bases_that_can_translate_are_taken_by_every_scheme():
-    nodes, elements = box_hexes(3, 2, 2, 0.1)
-    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
+    solid = solid_box((3, 2, 2), 0.1, RUBBER, held=None)
     shapes = solid.linear_modes(3, rigid=True).shapes
     for system in (rf.reduce(solid, shapes), rf.ProjectedSolid(solid, shapes)):
         sim = rf.ImplicitNewmark(system, 1e-3)

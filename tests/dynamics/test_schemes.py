@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from shapes import box_hexes
+from shapes import solid_box
 
 G = 1.0 - 1.0 / np.sqrt(2.0)
 RATIONAL = {
@@ -228,8 +228,7 @@ def test_trajectories_are_those_of_a_dense_prototype(shared, file, make):
 
 @pytest.fixture(scope="module")
 def beam():
-    nodes, elements = box_hexes(4, 1, 1, (0.4, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
+    return solid_box((4, 1, 1), (0.4, 0.1, 0.1))
 
 
 @pytest.fixture(scope="module")

@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 import reducedfem as rf
 from moments import at_once
 from reducedfem import _core
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 STVK = rf.StVK(1e5, 0.3, 1000.0)
 Array = NDArray[np.float64]
 
 
 def make(dtype: str = "float64") -> rf.GreensFunctions:
-    nodes, elements = box_hexes(5, 3, 2, (0.5, 0.3, 0.2))
-    solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 2] < 1e-9)
+    solid = solid_box((5, 3, 2), (0.5, 0.3, 0.2), STVK, held=2)
     return rf.GreensFunctions(solid, dtype=dtype)
 
 
@@ -187,8 +186,7 @@ def test_a_node_that_moves_as_those_held_is_refused():
 
 def test_forces_do_not_suffer_from_nearly_dependent_contacts_before():
     """The nodes of a cube in single precision depend on each other to rounding, two do not."""
-    nodes, elements = box_hexes(1, 1, 1)
-    solid = rf.Solid(rf.Mesh(nodes, elements), STVK)
+    solid = solid_box((1, 1, 1), law=STVK, held=None)
     green = rf.GreensFunctions(solid, dtype="float32")
     for seed in range(880, 900):
         rng = np.random.default_rng(seed)
@@ -264,8 +262,7 @@ def test_pressing_with_friction_obeys_the_laws(green):
 
 @pytest.fixture(scope="module")
 def freed() -> tuple[rf.Solid, rf.GreensFunctions]:
-    nodes, elements = box_hexes(5, 3, 2, (0.5, 0.3, 0.2))
-    solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 0] < 1e-9)
+    solid = solid_box((5, 3, 2), (0.5, 0.3, 0.2), STVK)
     return solid, rf.GreensFunctions(solid, releasable=solid.fixed)
 
 

@@ -13,7 +13,7 @@ import reducedfem as rf
 from moments import at_once
 from motions import newmark
 from reducedfem import _core
-from shapes import BOXES, box_hexes
+from shapes import BOXES, box_hexes, solid_box
 
 EPS = np.finfo(float).eps
 MATERIALS = {0: rf.StVK(5e4, 0.3, 1000.0), 1: rf.StVK(8e4, 0.4, 1200.0)}
@@ -338,8 +338,7 @@ def test_a_copy_of_the_basis_is_kept():
 
 
 def test_a_free_solid_is_taken():
-    nodes, elements = box_hexes(4, 2, 2, 0.1)
-    solid = rf.Solid(rf.Mesh(nodes, elements), MATERIALS[0])
+    solid = solid_box((4, 2, 2), 0.1, MATERIALS[0], held=None)
     fields = directions(solid, 4)
     q = np.array([1e-3, -2e-3, 3e-3, 0.0])
     expected = rf.reduce(solid, fields).internal_force(q)

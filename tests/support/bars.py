@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import reducedfem as rf
-from shapes import box_hexes
+from shapes import solid_box
 from shells import level
 
 SIZE = (0.2, 0.03, 0.03)
@@ -13,8 +13,7 @@ UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
 
 def bar(young=1e6, density=1000.0, r=9, k=5):
-    mesh = rf.Mesh(*box_hexes(12, 3, 3, SIZE))
-    solid = rf.Solid(mesh, rf.StVK(young, 0.4, density), fixed=mesh.nodes[:, 0] < 1e-9)
+    solid = solid_box((12, 3, 3), SIZE, rf.StVK(young, 0.4, density))
     return rf.reduce(solid, rf.modal_derivative_basis(solid, k, r))
 
 
