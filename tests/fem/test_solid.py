@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from plain_solid import CORNERS, isotropic, jittered, plain, rotation
+from plain_solid import CORNERS, close, isotropic, jittered, plain, rotation
 from reducedfem import _core, samples
 from shapes import BOXES, box_hexes, box_tets
 
@@ -23,16 +23,6 @@ def make_solid(kind, rng, quadrature=None, n=(3, 2, 2), amount=0.15, **kwargs):
 
 KINDS = [("tet", None), ("hex", 2), ("hex", 3), ("tet10", 2), ("tet10", 3)]
 KINDS += [("hex20", 3), ("hex20", 4)]
-
-
-# rounding of sums of a few hundred terms, relative to the largest entry
-ROUNDING = 1e-13
-
-
-def close(a, b, tolerance=ROUNDING):
-    scale = np.abs(b).max()
-    assert scale > 0
-    assert np.abs(np.asarray(a) - b).max() <= tolerance * scale
 
 
 @pytest.mark.parametrize(("kind", "quadrature"), KINDS)

@@ -7,7 +7,7 @@ import pytest
 import reducedfem as rf
 from bars import bar, top_of
 from haptic_sessions import ball_of
-from shapes import box_hexes
+from shapes import solid_box
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +24,17 @@ def beam():
 
 
 @pytest.fixture(scope="module")
-def bodies():
-    """Return a model, its distance field and points of its surface that move with it."""
-    mesh = rf.Mesh(*box_hexes(3, 2, 2, (0.06, 0.04, 0.04)))
-    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=mesh.nodes[:, 0] < 1e-6)
+def block():
+    """Return a model, its distance field, and points above it."""
+    solid = solid_box((3, 2, 2), (0.06, 0.04, 0.04))
     model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=5))
-    field = rf.DistanceField.from_surface(mesh.surface(), 16)
+    field = rf.DistanceField.from_surface(model.mesh.surface(), 16)
     shell = rf.Pointshell([[0.05, 0.02, 0.05], [0.04, 0.02, 0.05]], [[0, 0, 1]] * 2)
-    return model, rf.DeformedField(field, model, 8), shell
+    return model, field, rf.PointTree(shell)
+
+
+@pytest.fixture(scope="module")
+def bodies(block):
+    """Return a model, its field that deforms, and points that move with it."""
+    model, field, tree = block
+    return model, rf.DeformedField(field, model, 8), tree.shell

@@ -30,6 +30,14 @@ def load(force=(0, 0, 0), torque=(0, 0, 0), gradient=None, depth=0.0):
     )  # fmt: skip
 
 
+def floor(at, stiffness):
+    """Return the contact of a point at its grasp with the plane z = 0."""
+    depth = max(-at[0][2], 0.0)
+    gradient = np.zeros((6, 6))
+    gradient[2, 2] = -stiffness if depth > 0 else 0.0
+    return load([0, 0, stiffness * depth], gradient=gradient, depth=depth)
+
+
 # ---- the springs ---------------------------------------------------------------------------------
 
 
@@ -308,11 +316,7 @@ def test_relief_brings_the_object_back_to_half_the_depth_allowed():
     # the hand is far below the plane z = 0; the object a point at its grasp
     hand = (np.array([0.0, 0.0, -0.2]), REST[1])
     for _ in range(200):
-        depth = max(-at[0][2], 0.0)
-        gradient = np.zeros((6, 6))
-        gradient[2, 2] = -k if depth > 0 else 0.0
-        contact = load([0, 0, k * depth], gradient=gradient, depth=depth)
-        step = coupling.step(hand, *at, contact, share=share)
+        step = coupling.step(hand, *at, floor(at, k), share=share)
         at, share = (step.position, step.quaternion), step.share
     assert math.isclose(-at[0][2], allowed, rel_tol=1e-3)
     assert math.isclose(share * 500.0 * (0.2 - allowed), k * allowed, rel_tol=1e-3)
@@ -381,11 +385,7 @@ def test_dynamic_coupling_is_stable_in_stiff_contact():
     at, v, k = (np.array([0.0, 0.0, 0.001]), REST[1]), np.zeros(6), 1e6
     hand = (np.array([0.0, 0.0, -0.02]), REST[1])
     for _ in range(500):
-        depth = max(-at[0][2], 0.0)
-        gradient = np.zeros((6, 6))
-        gradient[2, 2] = -k if depth > 0 else 0.0
-        contact = load([0, 0, k * depth], gradient=gradient, depth=depth)
-        step = coupling.step(hand, *at, contact, velocity=v)
+        step = coupling.step(hand, *at, floor(at, k), velocity=v)
         at, v = (step.position, step.quaternion), step.velocity
     assert math.isclose(-at[0][2], 500.0 * 0.02 / (k + 500.0), rel_tol=1e-6)
 
