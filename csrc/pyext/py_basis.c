@@ -16,8 +16,7 @@ static PyObject *basis_arrays(const rf_basis *basis) {
     memcpy(py_f64(spectrum), basis->spectrum, (size_t)basis->n_spectrum * sizeof(double));
     result = PyTuple_Pack(2, vectors, spectrum);
   }
-  Py_XDECREF(vectors);
-  Py_XDECREF(spectrum);
+  PY_XDECREF(vectors, spectrum);
   return result;
 }
 
@@ -87,9 +86,7 @@ static PyObject *modal_derivative_basis(PyObject *module, PyObject *args) {
                           frequencies);
 done:
   rf_basis_free(&basis);
-  Py_XDECREF(values);
-  Py_XDECREF(frequencies);
-  Py_XDECREF(arrays);
+  PY_XDECREF(values, frequencies, arrays);
   return result;
 }
 
@@ -123,8 +120,7 @@ static PyObject *basis_of_derivatives(PyObject *module, PyObject *args) {
 done:
   rf_basis_free(&basis);
   py_fields_release(&shapes);
-  py_in_release(&values);
-  py_in_release(&derivatives);
+  PY_IN_RELEASE(&values, &derivatives);
   return result;
 }
 

@@ -96,8 +96,7 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   }
 done:
   rf_free(law);
-  Py_XDECREF(kept);
-  Py_XDECREF(held);
+  PY_XDECREF(kept, held);
   py_in_release(&weights);
   return self;
 }
@@ -198,8 +197,7 @@ static int place_in(PyObject *self, PyObject *position_obj, PyObject *quaternion
   else
     result = 0;
 done:
-  py_in_release(&position);
-  py_in_release(&quaternion);
+  PY_IN_RELEASE(&position, &quaternion);
   return result;
 }
 
@@ -266,12 +264,9 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
                          found.microseconds, field_reduced, contacts);
 done:
   for (int i = 0; i < 3; ++i) Py_XDECREF(out[i]);
-  Py_XDECREF(contacts);
-  Py_XDECREF(reduced);
-  Py_XDECREF(field_reduced);
+  PY_XDECREF(contacts, reduced, field_reduced);
   rf_free(list);
-  py_in_release(&q);
-  py_in_release(&field_q);
+  PY_IN_RELEASE(&q, &field_q);
   return result;
 }
 
@@ -431,13 +426,8 @@ done:
   for (npy_intp k = 0; lists && k < n; ++k) rf_free(lists[k]);
   rf_free(lists);
   rf_free(found);
-  Py_XDECREF(contacts);
-  Py_XDECREF(reduced);
-  Py_XDECREF(field_reduced);
-  py_in_release(&positions);
-  py_in_release(&quaternions);
-  py_in_release(&qs);
-  py_in_release(&field_qs);
+  PY_XDECREF(contacts, reduced, field_reduced);
+  PY_IN_RELEASE(&positions, &quaternions, &qs, &field_qs);
   return result;
 }
 

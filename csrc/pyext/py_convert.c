@@ -11,9 +11,7 @@ static int refuse(py_error error, PyObject *text) {
   PyObject *module = text ? PyImport_ImportModule("reducedfem.errors") : NULL;
   PyObject *type = module ? PyObject_GetAttrString(module, py_error_name(error)) : NULL;
   if (type) PyErr_SetObject(type, text);
-  Py_XDECREF(type);
-  Py_XDECREF(module);
-  Py_XDECREF(text);
+  PY_XDECREF(type, module, text);
   return -1;
 }
 
@@ -303,6 +301,10 @@ void py_in_release(py_in *in) {
   in->data = NULL;
 }
 
+void py_in_release_all(size_t count, py_in *const *in) {
+  for (size_t i = 0; i < count; ++i) py_in_release(in[i]);
+}
+
 PyObject *py_new_f64(int ndim, const npy_intp *shape) {
   return PyArray_ZEROS(ndim, (npy_intp *)shape, NPY_FLOAT64, 0);
 }
@@ -345,7 +347,6 @@ PyObject *py_project(PyObject *args, const void *model, const char *name, const 
     double *to = py_f64(out);
     PY_WITHOUT_GIL(push(model, (int32_t)carrier.shape[0], carrier.data, forces.data, to));
   }
-  py_in_release(&carrier);
-  py_in_release(&forces);
+  PY_IN_RELEASE(&carrier, &forces);
   return out;
 }

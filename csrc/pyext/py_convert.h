@@ -46,6 +46,10 @@ int py_in_i32(py_in *in, PyObject *object, const char *name, int ndim, const npy
 int py_in_u32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape);
 
 void py_in_release(py_in *in);
+// Releases several.
+#define PY_IN_RELEASE(...) \
+  py_in_release_all(sizeof((py_in *[]){__VA_ARGS__}) / sizeof(py_in *), (py_in *[]){__VA_ARGS__})
+void py_in_release_all(size_t count, py_in *const *in);
 
 // Return new zeroed arrays; NULL with an exception set on failure.
 PyObject *py_new_f64(int ndim, const npy_intp *shape);

@@ -101,6 +101,14 @@ const char *py_error_name(py_error error);
 // Raises an error with a formatted message; returns NULL.
 PyObject *py_fail(py_state *state, py_error error, const char *format, ...);
 
+// Gives several references back, each nullable.
+#define PY_XDECREF(...)                                                    \
+  py_xdecref_all(sizeof((PyObject *[]){__VA_ARGS__}) / sizeof(PyObject *), \
+                 (PyObject *[]){__VA_ARGS__})
+static inline void py_xdecref_all(size_t count, PyObject *const *objects) {
+  for (size_t i = 0; i < count; ++i) Py_XDECREF(objects[i]);
+}
+
 // Runs one statement without the GIL.
 #define PY_WITHOUT_GIL(...) \
   do {                      \

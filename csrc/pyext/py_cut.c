@@ -112,10 +112,7 @@ static PyObject *mesh_with_rule(PyObject *module, PyObject *args) {
   result = st < 0 ? py_raise(state, st, &err)
                   : py_object_new(state->types[PY_MESH], made, release, NULL);
 done:
-  py_in_release(&count);
-  py_in_release(&point);
-  py_in_release(&weight);
-  py_in_release(&product);
+  PY_IN_RELEASE(&count, &point, &weight, &product);
   return result;
 }
 

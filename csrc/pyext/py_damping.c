@@ -92,8 +92,7 @@ static PyObject *reduce_damping(PyObject *module, PyObject *args) {
                                           viscosity.data, (rf_simd)simd, &damping, &err));
   result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_DAMPING], damping);
 done:
-  py_in_release(&basis);
-  py_in_release(&viscosity);
+  PY_IN_RELEASE(&basis, &viscosity);
   return result;
 }
 
@@ -163,9 +162,7 @@ static PyObject *solid_damping(PyObject *module, PyObject *args) {
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_BuildValue("dO", power, force);
 done:
-  py_in_release(&viscosity);
-  py_in_release(&u);
-  py_in_release(&v);
+  PY_IN_RELEASE(&viscosity, &u, &v);
   Py_XDECREF(force);
   return result;
 }
@@ -206,8 +203,7 @@ static PyObject *solid_damping_matrix(PyObject *module, PyObject *args) {
   PY_WITHOUT_GIL(st = whole_matrix(s, &run.run, viscosity.data, u.data, &out, &err));
   result = st < 0 ? py_raise(state, st, &err) : py_csc_out(&out);
 done:
-  py_in_release(&viscosity);
-  py_in_release(&u);
+  PY_IN_RELEASE(&viscosity, &u);
   return result;
 }
 

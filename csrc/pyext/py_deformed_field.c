@@ -66,8 +66,7 @@ static PyObject *deformed_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, made, release, fields_obj);
 done:
   rf_free((void *)fields);
-  py_in_release(&first);
-  py_in_release(&points);
+  PY_IN_RELEASE(&first, &points);
   return self;
 }
 
@@ -101,11 +100,8 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
                                                  slope, proxy, &err));
   result = st < 0 ? py_raise(state, st, &err) : PyTuple_Pack(3, distance, gradient, nearest);
 done:
-  Py_XDECREF(distance);
-  Py_XDECREF(gradient);
-  Py_XDECREF(nearest);
-  py_in_release(&q);
-  py_in_release(&points);
+  PY_XDECREF(distance, gradient, nearest);
+  PY_IN_RELEASE(&q, &points);
   return result;
 }
 
@@ -139,8 +135,7 @@ static PyObject *pose(PyObject *self, PyObject *q_obj) {
     }
   result = Py_BuildValue("OOi", places, inverses, (int)p->flat);
 done:
-  Py_XDECREF(places);
-  Py_XDECREF(inverses);
+  PY_XDECREF(places, inverses);
   rf_deformed_pose_free(p);
   py_in_release(&q);
   return result;
@@ -197,8 +192,7 @@ static PyObject *domain_parts(const rf_deformed_domain *d, int32_t n_points) {
     result = Py_BuildValue("OO(iii)", members, values, (int)d->from[0], (int)d->from[1],
                            (int)d->from[2]);
   }
-  Py_XDECREF(members);
-  Py_XDECREF(values);
+  PY_XDECREF(members, values);
   return result;
 }
 
@@ -251,12 +245,10 @@ static PyObject *cut(PyObject *module, PyObject *args) {
       good = false;
   }
   if (good) result = Py_BuildValue("dOO", made->overlap, label, list);
-  Py_XDECREF(label);
-  Py_XDECREF(list);
+  PY_XDECREF(label, list);
   rf_deformed_domains_free(made);
 done:
-  py_in_release(&points);
-  py_in_release(&labels);
+  PY_IN_RELEASE(&points, &labels);
   return result;
 }
 

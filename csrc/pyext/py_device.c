@@ -51,10 +51,7 @@ static rf_trajectory *trajectory_in(py_state *state, PyObject *tuple) {
                                             buttons.data, &trajectory, &err);
   if (st < 0) py_raise(state, st, &err);
 done:
-  py_in_release(&times);
-  py_in_release(&positions);
-  py_in_release(&quaternions);
-  py_in_release(&buttons);
+  PY_IN_RELEASE(&times, &positions, &quaternions, &buttons);
   return trajectory;
 }
 

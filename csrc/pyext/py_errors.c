@@ -34,8 +34,7 @@ PyObject *py_text(const char *text) {
 static void set_error(py_state *state, py_error error, PyObject *text) {
   PyObject *type = text ? PyObject_GetAttrString(state->errors, NAMES[error]) : NULL;
   if (type) PyErr_SetObject(type, text);
-  Py_XDECREF(type);
-  Py_XDECREF(text);
+  PY_XDECREF(type, text);
 }
 
 PyObject *py_raise(py_state *state, rf_status st, const rf_error *err) {

@@ -40,8 +40,7 @@ static PyObject *owners_of(PyObject *fields) {
   }
   PyObject *list = owners ? PyDict_Keys(owners) : NULL;
   if (list) result = PyList_AsTuple(list);
-  Py_XDECREF(list);
-  Py_XDECREF(owners);
+  PY_XDECREF(list, owners);
   return result;
 }
 
@@ -146,9 +145,7 @@ static PyObject *from_values(PyObject *module, PyObject *args) {
                                             &run.run, &grid, &err));
     result = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
   }
-  py_in_release(&values);
-  py_in_release(&origin);
-  py_in_release(&spacing);
+  PY_IN_RELEASE(&values, &origin, &spacing);
   return result;
 }
 
@@ -283,8 +280,7 @@ static PyObject *from_shape(PyObject *module, PyObject *args) {
     result = st < 0 ? py_raise(state, st, &err)
                     : py_object_new(state->types[PY_FIELD], field, release, NULL);
   }
-  py_in_release(&a);
-  py_in_release(&b);
+  PY_IN_RELEASE(&a, &b);
   return result;
 }
 
@@ -336,8 +332,7 @@ static PyObject *gradient(PyObject *self, PyObject *args) {
                                           to_g, &run.run, &err));
     result = st < 0 ? py_raise(py_state_of_object(self), st, &err) : PyTuple_Pack(2, d, g);
   }
-  Py_XDECREF(d);
-  Py_XDECREF(g);
+  PY_XDECREF(d, g);
   py_in_release(&points);
   return result;
 }
@@ -360,8 +355,7 @@ static PyObject *slack(PyObject *self, PyObject *args) {
     for (npy_intp i = 0; i < d.shape[0]; ++i) to[i] = rf_field_slack_rt(f, dp[i], rp[i]);
     Py_END_ALLOW_THREADS
   }
-  py_in_release(&d);
-  py_in_release(&r);
+  PY_IN_RELEASE(&d, &r);
   return out;
 }
 

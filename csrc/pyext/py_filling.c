@@ -190,8 +190,7 @@ rf_status py_filling_elsewhere(void *context, const rf_grid_filling *f, const rf
     rf_fail(err, RF_ERR_INTERRUPTED, "interrupted");
   }
   if (self) one->f = NULL;
-  Py_XDECREF(result);
-  Py_XDECREF(self);
+  PY_XDECREF(result, self);
   PyGILState_Release(gil);
   return st;
 }
@@ -292,8 +291,7 @@ static PyObject *fill(PyObject *self, PyObject *args) {
   PY_WITHOUT_GIL(st = rf_grid_fill_here(&f, &run.run, &err));
   out = py_result(state, st, &err, out);
 done:
-  py_in_release(&values);
-  py_in_release(&coarse);
+  PY_IN_RELEASE(&values, &coarse);
   return out;
 }
 

@@ -85,8 +85,7 @@ static int add_body(py_state *state, PyObject *object, Py_ssize_t index, PyObjec
   else
     result = 0;
 done:
-  py_in_release(&directions);
-  py_in_release(&compliance);
+  PY_IN_RELEASE(&directions, &compliance);
   return result;
 }
 
@@ -129,10 +128,7 @@ typedef struct problem {
 } problem;
 
 static void release(problem *p) {
-  py_in_release(&p->matrix);
-  py_in_release(&p->free);
-  py_in_release(&p->mu);
-  py_in_release(&p->start);
+  PY_IN_RELEASE(&p->matrix, &p->free, &p->mu, &p->start);
   Py_XDECREF(p->force);
   Py_XDECREF(p->gap);
   Py_XDECREF(p->state);

@@ -112,10 +112,7 @@ static PyObject *mesh_with_constraints(PyObject *module, PyObject *args) {
   PY_WITHOUT_GIL(st = copy_with(mesh, &c, rounded, &made, &err));
   result = st >= 0 && !made ? Py_NewRef(Py_None) : wrap(state, st, &err, made);
 done:
-  py_in_release(&slaves);
-  py_in_release(&ptr);
-  py_in_release(&masters);
-  py_in_release(&weights);
+  PY_IN_RELEASE(&slaves, &ptr, &masters, &weights);
   return result;
 }
 

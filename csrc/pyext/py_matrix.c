@@ -1,10 +1,6 @@
 #include "pyext/py_matrix.h"
 
-void py_matrix_release(py_matrix *m) {
-  py_in_release(&m->data);
-  py_in_release(&m->indices);
-  py_in_release(&m->indptr);
-}
+void py_matrix_release(py_matrix *m) { PY_IN_RELEASE(&m->data, &m->indices, &m->indptr); }
 
 int py_in_matrix(py_state *state, py_matrix *m, PyObject *tuple, const char *name) {
   if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 3) {

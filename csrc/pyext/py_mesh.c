@@ -65,9 +65,7 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   result = st < 0 ? py_raise(state, st, &err) : wrap(type, mesh);
 
 done:
-  py_in_release(&nodes);
-  py_in_release(&elements);
-  py_in_release(&regions);
+  PY_IN_RELEASE(&nodes, &elements, &regions);
   return result;
 }
 
@@ -164,8 +162,7 @@ static PyObject *mesh_boundary(PyObject *self, PyObject *unused) {
     memcpy(py_i32(element), b.element, (size_t)b.n_faces * sizeof(int32_t));
     result = PyTuple_Pack(2, nodes, element);
   }
-  Py_XDECREF(nodes);
-  Py_XDECREF(element);
+  PY_XDECREF(nodes, element);
   rf_boundary_free(&b);
   return result;
 }

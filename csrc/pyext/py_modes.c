@@ -66,9 +66,7 @@ static PyObject *linear_modes(PyObject *module, PyObject *args) {
   rf_modes_frequencies(rigid + k, value, frequency);
   result = PyTuple_Pack(3, values, frequencies, shapes);
 done:
-  Py_XDECREF(values);
-  Py_XDECREF(frequencies);
-  Py_XDECREF(shapes);
+  PY_XDECREF(values, frequencies, shapes);
   return result;
 }
 
@@ -153,8 +151,7 @@ static PyObject *matrix_modes(PyObject *module, PyObject *args) {
 done:
   py_matrix_release(&stiffness);
   py_matrix_release(&mass);
-  Py_XDECREF(values);
-  Py_XDECREF(vectors);
+  PY_XDECREF(values, vectors);
   return result;
 }
 
@@ -215,10 +212,8 @@ static PyObject *factor_solve(PyObject *module, PyObject *args) {
     result = PyTuple_Pack(2, x, seconds);
 done:
   py_matrix_release(&matrix);
-  py_in_release(&places.point);
-  py_in_release(&b);
-  Py_XDECREF(x);
-  Py_XDECREF(seconds);
+  PY_IN_RELEASE(&places.point, &b);
+  PY_XDECREF(x, seconds);
   return result;
 }
 

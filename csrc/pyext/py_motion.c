@@ -332,8 +332,7 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
   for (int i = 0; i < 5; ++i) py_in_release(&in[i]);
-  py_in_release(&modes);
-  py_in_release(&pace);
+  PY_IN_RELEASE(&modes, &pace);
   return result;
 }
 

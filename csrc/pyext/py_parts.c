@@ -53,10 +53,7 @@ static PyObject *parts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   result = st < 0 ? py_raise(state, st, &err) : wrap(type, parts);
 done:
   rf_free(flags);
-  py_in_release(&coefficient);
-  py_in_release(&general);
-  py_in_release(&volume);
-  py_in_release(&mass);
+  PY_IN_RELEASE(&coefficient, &general, &volume, &mass);
   return result;
 }
 
@@ -81,8 +78,7 @@ static PyObject *take_apart(PyObject *module, PyObject *args) {
   if (st < 0) return py_raise(state, st, &err);
   PyObject *whole = py_reduced_wrap(state, model), *apart = wrap(state->types[PY_PARTS], parts);
   if (whole && apart) result = PyTuple_Pack(2, whole, apart);
-  Py_XDECREF(whole);
-  Py_XDECREF(apart);
+  PY_XDECREF(whole, apart);
   return result;
 }
 
@@ -152,10 +148,7 @@ static PyObject *arrays(PyObject *self, PyObject *unused) {
     memcpy(py_f64(mass), p->mass, (size_t)(m * r * r) * sizeof(double));
     result = PyTuple_Pack(4, coefficient, general, volume, mass);
   }
-  Py_XDECREF(coefficient);
-  Py_XDECREF(general);
-  Py_XDECREF(volume);
-  Py_XDECREF(mass);
+  PY_XDECREF(coefficient, general, volume, mass);
   return result;
 }
 

@@ -53,11 +53,7 @@ static PyObject *tree_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
                                            &err));
   self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, tree, release, NULL);
 done:
-  py_in_release(&points);
-  py_in_release(&normals);
-  py_in_release(&levels);
-  py_in_release(&motion);
-  py_in_release(&tilt);
+  PY_IN_RELEASE(&points, &normals, &levels, &motion, &tilt);
   return self;
 }
 

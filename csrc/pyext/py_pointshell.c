@@ -25,8 +25,7 @@ static PyObject *give_surface(rf_isosurface *s, bool with_closing) {
     result =
         with_closing ? Py_BuildValue("OOL", v, t, (long long)s->n_closing) : PyTuple_Pack(2, v, t);
   }
-  Py_XDECREF(v);
-  Py_XDECREF(t);
+  PY_XDECREF(v, t);
   rf_isosurface_free(s);
   return result;
 }
@@ -62,9 +61,7 @@ static PyObject *isosurface(PyObject *module, PyObject *args) {
                                              &run.run, &s, &err));
     result = st < 0 ? py_raise(state, st, &err) : give_surface(&s, true);
   }
-  py_in_release(&values);
-  py_in_release(&origin);
-  py_in_release(&spacing);
+  PY_IN_RELEASE(&values, &origin, &spacing);
   return result;
 }
 
@@ -179,11 +176,7 @@ static PyObject *shell_create(PyObject *module, PyObject *args) {
   result = Py_BuildValue("OOOOOi", x, normals, areas, n_rounds, motion, (int)report.redrawn);
 
 done:
-  Py_XDECREF(x);
-  Py_XDECREF(normals);
-  Py_XDECREF(areas);
-  Py_XDECREF(n_rounds);
-  Py_XDECREF(motion);
+  PY_XDECREF(x, normals, areas, n_rounds, motion);
   py_surface_release(&in);
   return result;
 }
@@ -257,8 +250,7 @@ static PyObject *shell_uniformity(PyObject *module, PyObject *args) {
       result = Py_BuildValue("ddddd", u.spacing, u.mean, u.deviation, u.least, u.gap);
   }
   py_surface_release(&in);
-  py_in_release(&points);
-  py_in_release(&normals);
+  PY_IN_RELEASE(&points, &normals);
   return result;
 }
 
@@ -295,8 +287,7 @@ static PyObject *shell_areas(PyObject *module, PyObject *args) {
     result = py_result(state, st, &err, result);
   }
   py_surface_release(&in);
-  py_in_release(&points);
-  py_in_release(&normals);
+  PY_IN_RELEASE(&points, &normals);
   return result;
 }
 
@@ -312,8 +303,7 @@ static PyObject *give_points(rf_shell_points *s) {
     memcpy(py_f64(normals), s->normals, 3 * (size_t)s->n * sizeof *s->normals);
     result = PyTuple_Pack(2, points, normals);
   }
-  Py_XDECREF(points);
-  Py_XDECREF(normals);
+  PY_XDECREF(points, normals);
   rf_shell_points_free(s);
   return result;
 }

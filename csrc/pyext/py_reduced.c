@@ -61,10 +61,7 @@ static PyObject *reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
                                         mass.data, coefficient.data, (rf_simd)simd, &model, &err));
   result = st < 0 ? py_raise(state, st, &err) : wrap(type, model);
 done:
-  py_in_release(&basis);
-  py_in_release(&mass);
-  py_in_release(&coefficient);
-  py_in_release(&nodes);
+  PY_IN_RELEASE(&basis, &mass, &coefficient, &nodes);
   return result;
 }
 

@@ -39,13 +39,8 @@ static PyObject *modal_response(PyObject *module, PyObject *args) {
                                         coordinate, to, &err));
   result = st < 0 ? py_raise(state, st, &err) : PyTuple_Pack(2, u, q);
 done:
-  py_in_release(&values);
-  py_in_release(&shapes);
-  py_in_release(&nodes);
-  py_in_release(&force);
-  py_in_release(&modal);
-  Py_XDECREF(u);
-  Py_XDECREF(q);
+  PY_IN_RELEASE(&values, &shapes, &nodes, &force, &modal);
+  PY_XDECREF(u, q);
   return result;
 }
 

@@ -38,8 +38,7 @@ static PyObject *skin_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
                                      &skin, &err));
   self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, skin, release, NULL);
 done:
-  py_in_release(&points);
-  py_in_release(&normals);
+  PY_IN_RELEASE(&points, &normals);
   return self;
 }
 
@@ -68,8 +67,7 @@ static PyObject *evaluate(PyObject *self, PyObject *args, int normals) {
                                        normals ? NULL : to, normals ? to : NULL, &err));
   out = py_result(state, st, &err, out);
 done:
-  py_in_release(&q);
-  py_in_release(&which);
+  PY_IN_RELEASE(&q, &which);
   return out;
 }
 

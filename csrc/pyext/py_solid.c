@@ -89,8 +89,7 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   result = st < 0 ? py_raise(state, st, &err) : py_object_new(type, solid, release, mesh_obj);
 done:
   rf_free(materials);
-  py_in_release(&element);
-  py_in_release(&fixed);
+  PY_IN_RELEASE(&element, &fixed);
   return result;
 }
 
@@ -104,9 +103,7 @@ PyObject *py_csc_out(rf_csc *a) {
     memcpy(py_i32(indptr), a->colptr, (size_t)columns * sizeof *a->colptr);
     result = PyTuple_Pack(3, data, indices, indptr);
   }
-  Py_XDECREF(data);
-  Py_XDECREF(indices);
-  Py_XDECREF(indptr);
+  PY_XDECREF(data, indices, indptr);
   rf_csc_free(a);
   return result;
 }
@@ -344,8 +341,7 @@ static PyObject *solid_hessian_product(PyObject *self, PyObject *args) {
   PY_WITHOUT_GIL(st = hessian_products(s, &run.run, (int32_t)a.shape[0], a.data, b.data, to, &err));
   result = py_result(state, st, &err, result);
 done:
-  py_in_release(&a);
-  py_in_release(&b);
+  PY_IN_RELEASE(&a, &b);
   return result;
 }
 
@@ -432,8 +428,7 @@ static PyObject *solid_rigid_body(PyObject *self, PyObject *args) {
     memcpy(py_f64(inertia), body.inertia, sizeof body.inertia);
     result = Py_BuildValue("(dOO)", body.mass, centre, inertia);
   }
-  Py_XDECREF(centre);
-  Py_XDECREF(inertia);
+  PY_XDECREF(centre, inertia);
   return result;
 }
 

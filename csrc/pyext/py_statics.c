@@ -58,8 +58,7 @@ PyObject *py_solid_solve_static(PyObject *self, PyObject *args) {
   result = outcome(state, st, &err, u, &report);
 done:
   for (int k = 0; k < 3; ++k) py_in_release(in + k);
-  Py_XDECREF(u);
-  Py_XDECREF(zero);
+  PY_XDECREF(u, zero);
   return result;
 }
 
@@ -96,10 +95,8 @@ static PyObject *reduced_static(PyObject *self, PyObject *args, npy_intp r, cons
                                               &err));
   result = outcome(state, st, &err, q, &report);
 done:
-  py_in_release(&force);
-  py_in_release(&start);
-  Py_XDECREF(q);
-  Py_XDECREF(zero);
+  PY_IN_RELEASE(&force, &start);
+  PY_XDECREF(q, zero);
   return result;
 }
 
@@ -138,10 +135,7 @@ static PyObject *columns(int32_t count, const outcomes *o) {
     }
     result = PyTuple_Pack(4, found, fraction, iterations, shifted);
   }
-  Py_XDECREF(fraction);
-  Py_XDECREF(found);
-  Py_XDECREF(iterations);
-  Py_XDECREF(shifted);
+  PY_XDECREF(fraction, found, iterations, shifted);
   return result;
 }
 
@@ -194,7 +188,6 @@ done:
   rf_free(o.reports);
   rf_free(o.statuses);
   py_loads_release(&loads);
-  Py_XDECREF(u);
-  Py_XDECREF(reports);
+  PY_XDECREF(u, reports);
   return result;
 }

@@ -47,10 +47,7 @@ int py_surface_args(py_state *state, PyObject *args, py_surface *in, py_run *run
   return py_in_surface(state, in, PyTuple_GET_ITEM(args, 0), PyTuple_GET_ITEM(args, 1));
 }
 
-void py_surface_release(py_surface *in) {
-  py_in_release(&in->vertices);
-  py_in_release(&in->triangles);
-}
+void py_surface_release(py_surface *in) { PY_IN_RELEASE(&in->vertices, &in->triangles); }
 
 static PyObject *sealed_copy(py_in *in) {
   PyObject *copy = PyArray_NewCopy(in->array, NPY_CORDER);
@@ -68,8 +65,7 @@ static PyObject *surface_seal(PyObject *module, PyObject *args) {
   if (py_in_surface(py_state_of_module(module), &in, vertices, triangles) == 0) {
     PyObject *v = sealed_copy(&in.vertices), *t = v ? sealed_copy(&in.triangles) : NULL;
     if (t) result = PyTuple_Pack(2, v, t);
-    Py_XDECREF(v);
-    Py_XDECREF(t);
+    PY_XDECREF(v, t);
   }
   py_surface_release(&in);
   return result;
@@ -166,8 +162,7 @@ static PyObject *surface_cast(PyObject *module, PyObject *args) {
                            hit.barycentric[1], hit.barycentric[2]);
   }
   py_surface_release(&in);
-  py_in_release(&origin);
-  py_in_release(&direction);
+  PY_IN_RELEASE(&origin, &direction);
   return result;
 }
 

@@ -43,8 +43,7 @@ static PyObject *voxmap_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     PY_WITHOUT_GIL(st = rf_voxmap_create(n, origin.data, edge, values.data, &map, &err));
     result = st < 0 ? py_raise(state, st, &err) : wrap(type, map);
   }
-  py_in_release(&values);
-  py_in_release(&origin);
+  PY_IN_RELEASE(&values, &origin);
   return result;
 }
 
@@ -163,8 +162,7 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   self = st < 0 ? py_raise(state, st, &err)
                 : py_object_new(type, contact, release_contact, voxmap_obj);
 done:
-  py_in_release(&points);
-  py_in_release(&normals);
+  PY_IN_RELEASE(&points, &normals);
   return self;
 }
 
@@ -200,11 +198,9 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
     }
     result = Py_BuildValue("OOii", force, torque, (int)report.touching, (int)report.inside);
   }
-  Py_XDECREF(force);
-  Py_XDECREF(torque);
+  PY_XDECREF(force, torque);
 done:
-  py_in_release(&position);
-  py_in_release(&quaternion);
+  PY_IN_RELEASE(&position, &quaternion);
   return result;
 }
 

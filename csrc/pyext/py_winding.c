@@ -113,8 +113,7 @@ static PyObject *surface_holes(PyObject *module, PyObject *args) {
       made = py_result(state, st, &err, made);
     }
     if (loops) result = !fill ? Py_NewRef(loops) : made ? PyTuple_Pack(2, loops, made) : NULL;
-    Py_XDECREF(loops);
-    Py_XDECREF(made);
+    PY_XDECREF(loops, made);
     rf_holes_free(&holes);
   }
   py_surface_release(&in);
