@@ -434,7 +434,9 @@ static PyObject *shell_blend(PyObject *module, PyObject *args) {
   if (!out[0] || !out[1]) goto done;
   int32_t *number = py_i32(out[0]);
   double *weight = py_f64(out[1]);
-  PY_WITHOUT_GIL(st = rf_shell_blend(&points, &places, &run.run, number, weight, &err));
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_shell_blend(&points, &places, &run.run, number, weight, &err);
+  Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : PyTuple_Pack(2, out[0], out[1]);
 done:
   for (int i = 0; i < 4; ++i) py_in_release(in + i);

@@ -127,15 +127,22 @@ PyDoc_STRVAR(
     "wholly inside and where the ray leaves through a hole.");
 static PyObject *surface_thickness(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *out = NULL;
+  PyObject *vertices, *triangles, *progress, *out = NULL;
+  int threads;
   py_run run;
-  py_surface in;
-  if (py_surface_args(state, args, &in, &run, ":surface_thickness") == 0 &&
+  if (!PyArg_ParseTuple(args, "OOOi:surface_thickness", &vertices, &triangles, &progress,
+                        &threads) ||
+      py_run_init(state, &run, progress, threads) < 0)
+    return NULL;
+  py_surface in = {0};
+  if (py_in_surface(state, &in, vertices, triangles) == 0 &&
       (out = py_new_f64(1, (npy_intp[]){in.view.n_triangles}))) {
     double *to = py_f64(out);
     rf_error err = {0};
     rf_status st;
-    PY_WITHOUT_GIL(st = rf_surface_thickness(&in.view, &run.run, to, &err));
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_surface_thickness(&in.view, &run.run, to, &err);
+    Py_END_ALLOW_THREADS
     out = py_result(state, st, &err, out);
   }
   py_surface_release(&in);

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem.base.check import require
+from reducedfem.base.check import positive, require
 from reducedfem.dynamics.recorded import Motion, carried
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.embedding import Embedding
@@ -25,6 +25,7 @@ __all__ = [
     "check_motion",
     "mesh_of",
     "nodal",
+    "positive",
     "require_made_of",
 ]
 
