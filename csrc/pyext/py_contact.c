@@ -21,9 +21,7 @@ static rf_contact *self_contact(PyObject *self) { return py_held(self); }
 static void release(void *contact) { rf_contact_free(contact); }
 
 const rf_contact *py_contact_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_CONTACT, "contact", "Contact") < 0
-             ? NULL
-             : self_contact(object);
+  return py_held_as(state, object, PY_CONTACT, "contact", "Contact");
 }
 
 #define SETTING(name, field, kind, count) RF_SETTING(rf_contact_settings, name, field, kind, count)

@@ -15,8 +15,7 @@
 static const rf_deformed_field *self_field(PyObject *self) { return py_held(self); }
 
 const rf_deformed_field *py_deformed_field_get(py_state *state, PyObject *object) {
-  const int bad = py_require_type(state, object, PY_DEFORMED_FIELD, "field", "DeformedField");
-  return bad < 0 ? NULL : self_field(object);
+  return py_held_as(state, object, PY_DEFORMED_FIELD, "field", "DeformedField");
 }
 
 static void release(void *field) { rf_deformed_field_free(field); }

@@ -16,7 +16,7 @@
 static void release(void *device) { rf_device_free(device); }
 
 rf_device *py_device_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_DEVICE, "device", "device") < 0 ? NULL : py_held(object);
+  return py_held_as(state, object, PY_DEVICE, "device", "device");
 }
 
 PyObject *py_device_info(const rf_device_info *info) {

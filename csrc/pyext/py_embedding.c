@@ -8,8 +8,7 @@
 static const rf_embedding *self_embedding(PyObject *self) { return py_held(self); }
 
 const rf_embedding *py_embedding_get(py_state *state, PyObject *object) {
-  const int bad = py_require_type(state, object, PY_EMBEDDING, "embedding", "Embedding");
-  return bad < 0 ? NULL : self_embedding(object);
+  return py_held_as(state, object, PY_EMBEDDING, "embedding", "Embedding");
 }
 
 static void release(void *embedding) { rf_embedding_free(embedding); }

@@ -22,8 +22,7 @@ static const rf_grid *self_grid(PyObject *self) { return ((py_field *)self)->gri
 static void release(void *field) { rf_field_free(field); }
 
 const rf_field *py_field_get(py_state *state, PyObject *object) {
-  const int bad = py_require_type(state, object, PY_FIELD, "field", "Field");
-  return bad < 0 ? NULL : self_field(object);
+  return py_held_as(state, object, PY_FIELD, "field", "Field");
 }
 
 // Returns a new tuple of the owners of the grids of some fields, each once.  Keeping the owners

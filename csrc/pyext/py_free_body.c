@@ -215,8 +215,7 @@ done:
 }
 
 rf_free_body *py_free_body_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_FREE_BODY, "body", "FreeBody") < 0 ? NULL
-                                                                              : py_held(object);
+  return py_held_as(state, object, PY_FREE_BODY, "body", "FreeBody");
 }
 
 int py_free_body_copy(py_state *state, PyObject *object, rf_free_body **out) {

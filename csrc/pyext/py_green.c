@@ -13,9 +13,7 @@
 static const rf_green *self_green(PyObject *self) { return py_held(self); }
 
 const rf_green *py_green_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_GREEN, "green", "GreensFunctions") < 0
-             ? NULL
-             : self_green(object);
+  return py_held_as(state, object, PY_GREEN, "green", "GreensFunctions");
 }
 
 static void release(void *green) { rf_green_free(green); }

@@ -14,7 +14,7 @@
 static const rf_mesh *self_mesh(PyObject *self) { return py_held(self); }
 
 const rf_mesh *py_mesh_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_MESH, "mesh", "Mesh") < 0 ? NULL : self_mesh(object);
+  return py_held_as(state, object, PY_MESH, "mesh", "Mesh");
 }
 
 static void release(void *mesh) { rf_mesh_free(mesh); }

@@ -21,6 +21,11 @@ static inline void *py_held(PyObject *self) { return ((py_object *)self)->held; 
     const type *held = py_held(self);                   \
     return __VA_ARGS__;                                 \
   }
+// Returns the C struct of an object of exactly this type; otherwise NULL, as `py_require_type`.
+static inline void *py_held_as(py_state *state, PyObject *object, py_type_index type,
+                               const char *name, const char *wanted) {
+  return py_require_type(state, object, type, name, wanted) < 0 ? NULL : py_held(object);
+}
 // Takes the lock; call without the GIL, hold it briefly: Python may wait for it.  One who calls
 // Python while holding it must refuse to be asked again by the same thread.
 static inline void py_lock(PyObject *self) {

@@ -8,8 +8,7 @@
 static const rf_point_tree *self_tree(PyObject *self) { return py_held(self); }
 
 const rf_point_tree *py_point_tree_get(py_state *state, PyObject *object) {
-  if (py_require_type(state, object, PY_POINT_TREE, "tree", "PointTree") < 0) return NULL;
-  return self_tree(object);
+  return py_held_as(state, object, PY_POINT_TREE, "tree", "PointTree");
 }
 
 static void release(void *tree) { rf_point_tree_free(tree); }

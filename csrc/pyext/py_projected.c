@@ -12,8 +12,7 @@
 static const rf_projected *self_model(PyObject *self) { return py_held(self); }
 
 const rf_projected *py_projected_get(py_state *state, PyObject *object) {
-  const int bad = py_require_type(state, object, PY_PROJECTED, "system", "ProjectedSolid");
-  return bad < 0 ? NULL : self_model(object);
+  return py_held_as(state, object, PY_PROJECTED, "system", "ProjectedSolid");
 }
 
 static void release(void *model) { rf_projected_free(model); }

@@ -12,8 +12,7 @@
 static const rf_reduced *self_model(PyObject *self) { return py_held(self); }
 
 const rf_reduced *py_reduced_get(py_state *state, PyObject *object) {
-  const int bad = py_require_type(state, object, PY_REDUCED, "system", "ReducedSolid or Solid");
-  return bad < 0 ? NULL : self_model(object);
+  return py_held_as(state, object, PY_REDUCED, "system", "ReducedSolid or Solid");
 }
 
 static void release(void *model) { rf_reduced_free(model); }

@@ -18,7 +18,7 @@
 static const rf_solid *self_solid(PyObject *self) { return py_held(self); }
 
 const rf_solid *py_solid_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_SOLID, "solid", "Solid") < 0 ? NULL : self_solid(object);
+  return py_held_as(state, object, PY_SOLID, "solid", "Solid");
 }
 
 static int require_follows(py_state *state, py_in *in, npy_intp count, const char *name,

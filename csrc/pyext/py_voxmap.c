@@ -15,8 +15,7 @@
 static const rf_voxmap *self_map(PyObject *self) { return py_held(self); }
 
 const rf_voxmap *py_voxmap_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_VOXMAP, "voxmap", "Voxmap") < 0 ? NULL
-                                                                           : self_map(object);
+  return py_held_as(state, object, PY_VOXMAP, "voxmap", "Voxmap");
 }
 
 static void release(void *map) { rf_voxmap_free(map); }
