@@ -13,6 +13,7 @@ from child import measured
 from grids import box
 from numpy.typing import NDArray
 from table import Row, spread
+from ticks import durations
 
 import reducedfem as rf
 from reducedfem.scenes import baskets
@@ -75,12 +76,7 @@ def body_rows() -> list[Row]:
             q=scale * rng.normal(size=SIZE),
         )
     rf.step_free_bodies(bodies)
-    seconds = []
-    for _ in range(30):
-        start = time.perf_counter()
-        rf.step_free_bodies(bodies)
-        seconds.append(time.perf_counter() - start)
-    times = np.array(seconds)
+    times = durations(lambda: rf.step_free_bodies(bodies), 30)
     rf.set_threads(1)
     start = time.perf_counter()
     rf.step_free_bodies(bodies)
@@ -213,12 +209,7 @@ def edit_rows() -> list[Row]:
     basis = rf.modal_derivative_basis(solid, MODES, 30)
     model = rf.reduce(solid, basis, editable=True)
     change = {0: rf.StVK(2e6, 0.3, 1100.0), 1: rf.StVK(3e5, 0.4, 900.0), 2: RUBBER}
-    seconds = []
-    for _ in range(200):
-        start = time.perf_counter()
-        model.edit(change)
-        seconds.append(time.perf_counter() - start)
-    times = np.array(seconds)
+    times = durations(lambda: model.edit(change), 200)
     # two sets for each of three groups and the model's own, read or written
     size = 7 * model.coefficients.nbytes
     return [

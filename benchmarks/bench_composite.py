@@ -10,6 +10,7 @@ import numpy as np
 from grids import box
 from numpy.typing import NDArray
 from table import Row
+from ticks import durations
 
 import reducedfem as rf
 
@@ -36,11 +37,7 @@ def load() -> NDArray[np.float64]:
 
 def median_of(work: Callable[[], object]) -> float:
     """Return the median time of some calls [s]."""
-    taken = []
-    for _ in range(REPEATS):
-        begun = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - begun)
+    taken = durations(work, REPEATS)
     return float(np.median(taken))
 
 
