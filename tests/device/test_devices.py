@@ -14,6 +14,7 @@ import pytest
 import ckernels
 import reducedfem as rf
 from bridges import session
+from ckernels import structure
 from drivers import let_go
 from moments import free_port
 from places import ROOT
@@ -39,20 +40,12 @@ def test_devices_report_their_axes(device, x, y, z):
 # ---- velocities ----------------------------------------------------------------------------------
 
 
-class Sample(ctypes.Structure):
-    _fields_ = (
-        ("position", ctypes.c_double * 3),
-        ("quaternion", ctypes.c_double * 4),
-        ("velocity", ctypes.c_double * 3),
-        ("turn", ctypes.c_double * 3),
-        ("buttons", ctypes.c_uint32),
-        ("count", ctypes.c_uint64),
-        ("other", ctypes.c_bool),
-    )
-
-
-class CoreError(ctypes.Structure):
-    _fields_ = (("status", ctypes.c_int), ("text", ctypes.c_char * 512))
+Sample = structure(
+    "Sample", position=ctypes.c_double * 3, quaternion=ctypes.c_double * 4,
+    velocity=ctypes.c_double * 3, turn=ctypes.c_double * 3, buttons=ctypes.c_uint32,
+    count=ctypes.c_uint64, other=ctypes.c_bool,
+)  # fmt: skip
+CoreError = structure("CoreError", status=ctypes.c_int, text=ctypes.c_char * 512)
 
 
 def test_samples_have_velocities_in_si_units(dhd, hd, raw, tmp_path):
