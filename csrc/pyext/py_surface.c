@@ -34,7 +34,9 @@ int py_surface_args(py_state *state, PyObject *args, py_surface *in, py_run *run
   const Py_ssize_t n = PyTuple_GET_SIZE(args);
   *in = (py_surface){0};
   PyObject *between = n < 4 ? NULL : PyTuple_GetSlice(args, 2, n - 2);
-  if (n < 4) PyErr_Format(PyExc_TypeError, "%s takes at least 4 arguments, got %zd", format, n);
+  if (n < 4)
+    PyErr_Format(PyExc_TypeError, "%s takes at least 4 arguments, got %zd", strchr(format, ':') + 1,
+                 n);
   if (!between) return -1;
   va_list addresses;
   va_start(addresses, format);
