@@ -13,7 +13,7 @@ import reducedfem as rf
 from failures import fail_each_allocation
 from friction_sessions import run, session
 from reducedfem import _core
-from shapes import box_hexes, solid_box
+from shapes import box_hexes
 
 STVK = rf.StVK(1e5, 0.3, 1000.0)
 HALF = 0.0155  # m, of a punch whose edges lie between nodes
@@ -434,7 +434,8 @@ def test_depths_count_points_that_are_no_sites(case):
 
 
 def test_wrong_solids_and_trees_are_refused(case, free):
-    other = solid_box((2, 2, 2), 0.1, STVK, held=2)
+    nodes, cells = box_hexes(2, 2, 2, 0.1)
+    other = rf.Solid(rf.Mesh(nodes, cells), STVK, fixed=nodes[:, 2] < 1e-9)
     with pytest.raises(rf.InputError, match="solid has another mesh"):
         rf.LocalCompliance(case.tree, other)
     with pytest.raises(rf.InputError, match="solid has other fixed nodes"):
