@@ -10,8 +10,10 @@ import numpy as np
 import yardsticks
 from bench_precompute import bumpy_sphere
 from child import measured
-from numpy.typing import ArrayLike, NDArray
+from grids import box
+from numpy.typing import NDArray
 from table import Row, spread
+from ticks import durations
 
 import reducedfem as rf
 from reducedfem.scenes import baskets
@@ -74,12 +76,7 @@ def body_rows() -> list[Row]:
             q=scale * rng.normal(size=SIZE),
         )
     rf.step_free_bodies(bodies)
-    seconds = []
-    for _ in range(30):
-        start = time.perf_counter()
-        rf.step_free_bodies(bodies)
-        seconds.append(time.perf_counter() - start)
-    times = np.array(seconds)
+    times = durations(lambda: rf.step_free_bodies(bodies), 30)
     rf.set_threads(1)
     start = time.perf_counter()
     rf.step_free_bodies(bodies)
@@ -150,16 +147,6 @@ def falling_rows(friction: float, mark: float) -> list[Row]:
     ]
 
 
-def box(n: tuple[int, int, int], low: ArrayLike, high: ArrayLike) -> rf.Mesh:
-    """Return a mesh of equal hexahedra."""
-    axes = [np.linspace(a, b, k + 1) for a, b, k in zip(low, high, n, strict=True)]
-    corners = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    index = np.arange(len(corners)).reshape([k + 1 for k in n])
-    cell = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
-    ends = [index[i : i + n[0], j : j + n[1], k : k + n[2]].ravel() for i, j, k in cell]
-    return rf.Mesh(corners, np.stack(ends, axis=1))
-
-
 def statics_rows() -> list[Row]:
     """Return rows of a weight on Green's functions, over the same step on rigid points."""
     mesh = box((14, 14, 5), np.array([-0.07, -0.07, -0.05]), np.array([0.07, 0.07, 0.0]))
@@ -222,12 +209,7 @@ def edit_rows() -> list[Row]:
     basis = rf.modal_derivative_basis(solid, MODES, 30)
     model = rf.reduce(solid, basis, editable=True)
     change = {0: rf.StVK(2e6, 0.3, 1100.0), 1: rf.StVK(3e5, 0.4, 900.0), 2: RUBBER}
-    seconds = []
-    for _ in range(200):
-        start = time.perf_counter()
-        model.edit(change)
-        seconds.append(time.perf_counter() - start)
-    times = np.array(seconds)
+    times = durations(lambda: model.edit(change), 200)
     # two sets for each of three groups and the model's own, read or written
     size = 7 * model.coefficients.nbytes
     return [

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from bench_bodies import box
+from grids import box
 from numpy.typing import NDArray
 from table import Row
+from ticks import durations
 
 import reducedfem as rf
 
@@ -23,7 +24,7 @@ REPEATS = 5
 @functools.cache
 def bar() -> rf.Solid:
     """Return a bar of hexahedra that is fixed at one end."""
-    mesh = box((ALONG, ACROSS, ACROSS), (0.0, 0.0, 0.0), (LENGTH, SIDE, SIDE))
+    mesh = box((ALONG, ACROSS, ACROSS), 0.0, (LENGTH, SIDE, SIDE))
     return rf.Solid(mesh, rf.StVK(1e6, 0.0, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
 
 
@@ -36,11 +37,7 @@ def load() -> NDArray[np.float64]:
 
 def median_of(work: Callable[[], object]) -> float:
     """Return the median time of some calls [s]."""
-    taken = []
-    for _ in range(REPEATS):
-        begun = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - begun)
+    taken = durations(work, REPEATS)
     return float(np.median(taken))
 
 

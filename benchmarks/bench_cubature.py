@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import yardsticks
 from child import measured
+from grids import box
 from table import Row, spread
 
 import reducedfem as rf
@@ -24,21 +25,8 @@ SOFT = rf.StableNeoHookean(1e6, 0.4, 1000.0)
 @cache
 def solid(cells: int = 5) -> rf.Solid:
     """Return a clamped beam of tetrahedra, six to a cube, `cells` cubes across."""
-    n = (5 * cells, cells, cells)
-    grid = np.stack(np.meshgrid(*(np.arange(k + 1) for k in n), indexing="ij"), axis=-1)
-    cubes = np.stack(np.meshgrid(*(np.arange(k) for k in n), indexing="ij"), axis=-1).reshape(-1, 3)
-    tets = []
-    for order in ((0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 2, 1), (2, 1, 0), (1, 0, 2)):
-        steps = np.zeros((4, 3), dtype=int)
-        for k, axis in enumerate(order):
-            steps[k + 1 :, axis] += 1
-        corners = cubes[:, None, :] + steps
-        # odd orders are mirrored
-        odd = np.linalg.det(np.eye(3)[list(order)]) < 0.0
-        tets.append(corners[:, [0, 2, 1, 3]] if odd else corners)
-    elements = np.ravel_multi_index(np.concatenate(tets).T, [k + 1 for k in n]).T
-    nodes = grid.reshape(-1, 3) * (0.2 / cells)
-    return rf.Solid(rf.Mesh(nodes, elements), SOFT, fixed=nodes[:, 0] == 0.0)
+    mesh = box((5 * cells, cells, cells), high=(1.0, 0.2, 0.2), tets=True)
+    return rf.Solid(mesh, SOFT, fixed=mesh.nodes[:, 0] == 0.0)
 
 
 @cache

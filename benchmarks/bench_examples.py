@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
@@ -11,6 +9,7 @@ import yardsticks
 from bench_precompute import bumpy_sphere
 from child import measured
 from table import Row
+from ticks import durations
 
 import reducedfem as rf
 from reducedfem import samples
@@ -219,11 +218,7 @@ def recording_rows() -> list[Row]:
     load = pulls(solid, np.array([[0.0, 3.0, 0.0]]))[0]
     with rf.record(model) as recording:
         recording.add(load)
-        seconds = []
-        for _ in range(300):
-            start = time.perf_counter()
-            recording.add(load)
-            seconds.append(time.perf_counter() - start)
+        seconds = durations(lambda: recording.add(load), 300)
     size = model.modes.shapes.nbytes
     p50 = float(np.median(seconds))
     return [

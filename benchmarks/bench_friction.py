@@ -18,6 +18,7 @@ from pathlib import Path
 import friction_problems
 import numpy as np
 from friction_problems import Problem
+from grids import grid
 from numpy.typing import NDArray
 from table import Row
 
@@ -213,7 +214,7 @@ def sequence() -> list[Row]:
 def pad() -> tuple[rf.Solid, rf.PointTree]:
     """Return a pad that is fixed below, and points on top, 5 mm apart, that its model moves."""
     cells = np.ones((10, 10, 3), dtype=bool)
-    mesh = friction_problems.grid(cells, np.array([0.1, 0.1, THICK]) / cells.shape).quadratic()
+    mesh = grid(cells, np.array([0.1, 0.1, THICK]) / cells.shape).quadratic()
     solid = rf.Solid(mesh, rf.StVK(2e5, 0.4, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9)
     model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=10, r=20))
     side = np.linspace(0.005, 0.095, 19)

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import yardsticks
-from bench_solid import box
+from grids import box
 from table import Row
 from ticks import spread, ticks
 
@@ -27,8 +27,7 @@ MARK_UPDATE_US, MARK_SOLVE_US, MARK_CHANGE_US, MARK_POINT_US = 8.0, 40.0, 3.0, 1
 @functools.cache
 def plate() -> rf.Solid:
     """Return a plate of tetrahedra, held at one side."""
-    mesh = box((50, 50, 3), tets=True)
-    mesh = rf.Mesh(mesh.nodes * [0.02, 0.02, 0.02], mesh.elements)
+    mesh = box((50, 50, 3), high=(1.0, 1.0, 0.06), tets=True)
     return rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
 
 

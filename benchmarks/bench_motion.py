@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from bench_bodies import RUBBER, basket, box
+from bench_bodies import RUBBER, basket
 from child import measured
+from grids import box
 from numpy.typing import NDArray
 from table import Row
 
@@ -221,7 +222,7 @@ def explicit_rows() -> list[Row]:
 
 def impact_rows() -> list[Row]:
     """Explicit steps of a cube of 1,331 hexahedra: alone, on a floor, with damping inside."""
-    solid = rf.Solid(box((11, 11, 11), (0.0, 0.0, 0.0), (0.1, 0.1, 0.1)), RUBBER)
+    solid = rf.Solid(box((11, 11, 11), high=(0.1, 0.1, 0.1)), RUBBER)
     floor = rf.RigidProxy(rf.PlaneField([0, 0, 1e-4], [0, 0, 1]), friction=0.3)
     alone = rf.CentralDifferences(solid)
     fallen = rf.CentralDifferences(solid, contact=floor)

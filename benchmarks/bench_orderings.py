@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from bench_precompute import bumpy_sphere
+from grids import grid
 from table import Row
 
 import reducedfem as rf
@@ -17,25 +18,18 @@ MESHES = Path(
     os.environ.get("REDUCEDFEM_SHARED", Path(__file__).resolve().parents[2] / "shared")
 ).joinpath("meshes")
 MATERIAL = rf.StVK(1e6, 0.45, 1000.0)
-CORNERS = np.array(
-    [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
-)
-# six tetrahedra of a cube about its diagonal
-TETS = [(0, 1, 2, 6), (0, 2, 3, 6), (0, 3, 7, 6), (0, 7, 4, 6), (0, 4, 5, 6), (0, 5, 1, 6)]
 
 
-def grid(cells: tuple[int, int, int], tets: bool = False, ball: bool = False) -> rf.Solid:
+def block(cells: tuple[int, int, int], tets: bool = False, ball: bool = False) -> rf.Solid:
     """Return a box of cells of 0.01 m, or the ball in it, held at its left end."""
-    cell = np.stack(np.meshgrid(*map(np.arange, cells), indexing="ij"), axis=-1).reshape(-1, 3)
+    inside = np.ones(cells, dtype=bool)
     if ball:
-        cell = cell[np.linalg.norm((cell + 0.5) / np.array(cells) - 0.5, axis=1) < 0.5]
-    corner = cell[:, None] + CORNERS
-    nodes, elements = np.unique(corner.reshape(-1, 3), axis=0, return_inverse=True)
-    elements = elements.reshape(-1, 8)
-    if tets:
-        elements = np.concatenate([elements[:, list(one)] for one in TETS])
-    held = nodes[:, 0] <= nodes[:, 0].min() + 1
-    return rf.Solid(rf.Mesh(0.01 * nodes, elements), MATERIAL, fixed=held)
+        cell = np.argwhere(inside)
+        far = np.linalg.norm((cell + 0.5) / np.array(cells) - 0.5, axis=1)
+        inside = (far < 0.5).reshape(cells)
+    mesh = grid(inside, 0.01, tets)
+    x = mesh.nodes[:, 0]
+    return rf.Solid(mesh, MATERIAL, fixed=x < x.min() + 0.015)
 
 
 def lump(resolution: int, order: int) -> rf.Solid:
@@ -53,12 +47,12 @@ def tets_of_lump() -> rf.Solid:
 
 
 SOLIDS = {
-    "cube": lambda: grid((23, 23, 23)),
-    "cube, tets": lambda: grid((23, 23, 23), tets=True),
-    "bar": lambda: grid((96, 16, 8)),
-    "bar, tets": lambda: grid((96, 16, 8), tets=True),
-    "ball": lambda: grid((29, 29, 29), ball=True),
-    "ball, tets": lambda: grid((29, 29, 29), tets=True, ball=True),
+    "cube": lambda: block((23, 23, 23)),
+    "cube, tets": lambda: block((23, 23, 23), tets=True),
+    "bar": lambda: block((96, 16, 8)),
+    "bar, tets": lambda: block((96, 16, 8), tets=True),
+    "ball": lambda: block((29, 29, 29), ball=True),
+    "ball, tets": lambda: block((29, 29, 29), tets=True, ball=True),
     "cut cells": lambda: lump(28, 1),
     "cut cells of 20 nodes": lambda: lump(16, 2),
     "cut cells of 20 nodes, 40k": lambda: lump(22, 2),

@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse
 import yardsticks
 from table import Row
+from ticks import durations
 
 import reducedfem as rf
 from reducedfem import _core
@@ -141,11 +143,7 @@ def reduce_rows() -> list[Row]:
     vectors[:, solid.fixed] = 0.0
     for threads in (1, 2):
         rf.set_threads(threads)
-        times = []
-        for _ in range(2):
-            start = time.perf_counter()
-            rf.reduce(solid, vectors)
-            times.append(time.perf_counter() - start)
+        times = durations(partial(rf.reduce, solid, vectors), 2)
         blas = dsyrk_seconds(m, columns, threads)
         seconds = float(np.median(times))
         flops = float(m) * m * columns
@@ -180,11 +178,7 @@ def bridge_rows() -> list[Row]:
     rf.set_threads(1)
     for quadrature in (2, 3):
         solid = rf.Solid(mesh, material, fixed=solid.fixed, quadrature=quadrature)
-        times = []
-        for _ in range(2):
-            start = time.perf_counter()
-            rf.reduce(solid, vectors)
-            times.append(time.perf_counter() - start)
+        times = durations(partial(rf.reduce, solid, vectors), 2)
         columns = 6 * quadrature**3 * mesh.n_elements
         out.append(
             Row(

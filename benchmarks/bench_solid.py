@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import yardsticks
+from grids import box
 from table import Row, spread
 
 import reducedfem as rf
@@ -22,31 +23,6 @@ FOLDER = Path(
 BRIDGES = FOLDER / "meshes" / "vega" / "simpleBridge"
 
 
-def box(n: tuple[int, int, int], tets: bool) -> rf.Mesh:
-    """Make a box of n cells, each a hexahedron or six tetrahedra around a diagonal."""
-    axes = [np.arange(k + 1.0) for k in n]
-    nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    number = np.arange(len(nodes)).reshape([k + 1 for k in n])
-    corner = {
-        (i, j, k): number[i : n[0] + i, j : n[1] + j, k : n[2] + k].ravel()
-        for i in (0, 1)
-        for j in (0, 1)
-        for k in (0, 1)
-    }
-    if not tets:
-        order = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]
-        order += [(0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
-        return rf.Mesh(nodes, np.stack([corner[c] for c in order], axis=1))
-    parts = []
-    for a, b, positive in ((0, 1, True), (1, 2, True), (2, 0, True), (1, 0, False),
-                           (2, 1, False), (0, 2, False)):  # fmt: skip
-        one, two = [0, 0, 0], [0, 0, 0]
-        one[a] = two[a] = two[b] = 1
-        middle = [corner[tuple(one)], corner[tuple(two)]]
-        parts.append([corner[0, 0, 0], *(middle if positive else middle[::-1]), corner[1, 1, 1]])
-    return rf.Mesh(nodes, np.concatenate([np.stack(p, axis=1) for p in parts]))
-
-
 def meshes() -> list[tuple[str, rf.Mesh, float | None]]:
     """Return the bridges of the reference data if present, else boxes of their size."""
     tets, hexes = (
@@ -58,11 +34,11 @@ def meshes() -> list[tuple[str, rf.Mesh, float | None]]:
         out += [("tet bridge", rf.read_mesh(tets), MARK_BRIDGE_MS)]
         out += [("voxel bridge", rf.read_mesh(hexes), None)]
     else:
-        out += [("tet box of the bridge's size", box((24, 10, 9), True), MARK_BRIDGE_MS)]
-        out += [("voxel box of the bridge's size", box((24, 9, 8), False), None)]
+        out += [("tet box of the bridge's size", box((24, 10, 9), tets=True), MARK_BRIDGE_MS)]
+        out += [("voxel box of the bridge's size", box((24, 9, 8)), None)]
     # as many nodes as the first has, about
-    out += [("box", box((12, 5, 5), True).quadratic(), None)]
-    out += [("box", box((12, 5, 5), False).quadratic(), None)]
+    out += [("box", box((12, 5, 5), tets=True).quadratic(), None)]
+    out += [("box", box((12, 5, 5)).quadratic(), None)]
     return out
 
 
@@ -217,10 +193,10 @@ def law_rows() -> list[Row]:
     return [
         row
         for label, mesh in (
-            ("tet4", box((24, 10, 9), True)),
-            ("hex8", box((24, 9, 8), False)),
-            ("tet10", box((12, 5, 5), True).quadratic()),
-            ("hex20", box((12, 5, 5), False).quadratic()),
+            ("tet4", box((24, 10, 9), tets=True)),
+            ("hex8", box((24, 9, 8))),
+            ("tet10", box((12, 5, 5), tets=True).quadratic()),
+            ("hex20", box((12, 5, 5)).quadratic()),
         )
         for row in laws(f"{mesh.n_elements} {label}", mesh)
     ]

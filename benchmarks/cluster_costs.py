@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from child import peak
+from grids import box
 
 import reducedfem as rf
 from reducedfem import _core
@@ -39,13 +40,8 @@ USUAL_VOXELS = (96, 128, 192, 256)
 
 def cube(cells: int) -> rf.Solid:
     """Return a cube of hexahedra, held on one side."""
-    at = np.linspace(0.0, 1.0, cells + 1)
-    nodes = np.stack(np.meshgrid(at, at, at, indexing="ij"), axis=-1).reshape(-1, 3)
-    corner = np.arange((cells + 1) ** 3).reshape(3 * (cells + 1,))
-    low = corner[:-1, :-1, :-1].ravel()
-    y, x = cells + 1, (cells + 1) ** 2
-    hexes = low[:, None] + np.array([0, x, x + y, y, 1, x + 1, x + y + 1, y + 1])
-    return rf.Solid(rf.Mesh(nodes, hexes), rf.StVK(1e6, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
+    mesh = box((cells, cells, cells), high=(1.0, 1.0, 1.0))
+    return rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0), fixed=mesh.nodes[:, 0] == 0.0)
 
 
 def measure(cells: int) -> dict[str, float]:

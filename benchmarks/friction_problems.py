@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
+from grids import grid
 from numpy.typing import NDArray
 
 import reducedfem as rf
@@ -40,21 +41,6 @@ class Problem:
         return len(self.W) // 3
 
 
-def grid(cells: NDArray[np.bool_], spacing: Array) -> rf.Mesh:
-    """Return the hexahedra of the cells that are set."""
-    shape = np.array(cells.shape) + 1
-    index = np.arange(shape.prod()).reshape(shape)
-    corner = np.argwhere(cells)
-    offsets = np.array(
-        [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
-    )
-    at = corner[:, None] + offsets
-    elements = index[at[..., 0], at[..., 1], at[..., 2]]
-    used, elements = np.unique(elements, return_inverse=True)
-    nodes = np.argwhere(np.ones(shape, dtype=bool))[used] * spacing
-    return rf.Mesh(nodes, elements.reshape(-1, 8).astype(np.int32))
-
-
 def table_mesh(legs: int = 2, braces: bool = False) -> rf.Mesh:
     """Return a table on four square legs, each `legs` cells wide, with braces between them."""
     cells = np.zeros((4 * legs + 2, 3 * legs + 2, 6), dtype=bool)
@@ -65,7 +51,7 @@ def table_mesh(legs: int = 2, braces: bool = False) -> rf.Mesh:
     if braces:
         cells[:, [0, -1], 1] = True
         cells[[0, -1], :, 1] = True
-    return grid(cells, np.array([0.03, 0.03, 0.03]))
+    return grid(cells, 0.03)
 
 
 def frames(normals: Array) -> Array:
@@ -183,7 +169,7 @@ def brick(m: int) -> Problem:
     """Return a free brick on the floor, in a step of implicit Euler."""
     rng = np.random.default_rng(m)
     side = int(np.ceil(np.sqrt(m))) - 1
-    mesh = grid(np.ones((side, side, 2), dtype=bool), np.array([0.02, 0.02, 0.02]))
+    mesh = grid(np.ones((side, side, 2), dtype=bool), 0.02)
     solid = rf.Solid(mesh, FOAM)
     nodes = np.flatnonzero(mesh.nodes[:, 2] < 1e-9)[:m]
     axes = frames(rough_floor(m, rng))
@@ -200,7 +186,7 @@ def plug(m: int) -> Problem:
     """Return a plug wedged into a slot whose walls lean by 10 degrees, both soft."""
     rng = np.random.default_rng(m)
     high = int(np.ceil(m / 6))
-    mesh = grid(np.ones((4, 2, high), dtype=bool), np.array([0.01, 0.01, 0.01]))
+    mesh = grid(np.ones((4, 2, high), dtype=bool), 0.01)
     x = mesh.nodes.copy()
     lean = np.tan(np.radians(10.0))
     x[:, 0] += (x[:, 0] - 0.02) / 0.02 * lean * x[:, 2]

@@ -11,16 +11,21 @@ from numpy.typing import NDArray
 ROUNDS = 2000
 
 
-def ticks(call: Callable[[], object], rounds: int = ROUNDS) -> NDArray[np.float64]:
-    """Return the times of calls [us], after some to warm up."""
-    for _ in range(rounds // 10 + 1):
-        call()
+def durations(call: Callable[[], object], rounds: int) -> NDArray[np.float64]:
+    """Return the times of calls [s]."""
     out = np.empty(rounds)
     for k in range(rounds):
         start = time.perf_counter()
         call()
         out[k] = time.perf_counter() - start
-    return 1e6 * out
+    return out
+
+
+def ticks(call: Callable[[], object], rounds: int = ROUNDS) -> NDArray[np.float64]:
+    """Return the times of calls [us], after some to warm up."""
+    for _ in range(rounds // 10 + 1):
+        call()
+    return 1e6 * durations(call, rounds)
 
 
 def spread(us: NDArray[np.float64], parts: float = 1.0) -> str:

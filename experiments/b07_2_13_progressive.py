@@ -697,11 +697,9 @@ def main() -> int:
     parser.add_argument("--push", type=float, default=0.2, help="strength of the loads (0.2)")
     parser.add_argument("--load", choices=("head", "tail"), action="append", help="only this load")
     parser.add_argument("--quiet", action="store_true", help="no lines about progress")
-    arguments = parser.parse_args()
+    arguments = command.parse(parser, positive=("push",))
     if min(arguments.r) < 1:
         parser.error(f"--r must be at least 1, got {min(arguments.r)}")
-    if not arguments.push > 0.0:
-        parser.error(f"--push must be positive, got {arguments.push:g}")
     return command.run(perform, arguments)
 
 

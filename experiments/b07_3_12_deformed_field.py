@@ -245,10 +245,7 @@ def main() -> int:
     parser.add_argument("--resolution", type=int, default=96, help="voxels of the fields (96)")
     parser.add_argument("--points", type=int, default=20_000, help="to compare at (20000)")
     parser.add_argument("--proxies", type=int, default=40, help="of the deformed fields (40)")
-    arguments = parser.parse_args()
-    if arguments.points < 1000:
-        parser.error(f"--points must be 1000 or more, got {arguments.points}")
-    return command.run(perform, arguments)
+    return command.run(perform, command.parse(parser, points=1000))
 
 
 if __name__ == "__main__":

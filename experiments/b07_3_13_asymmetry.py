@@ -327,12 +327,7 @@ def main() -> int:
     parser.add_argument("--resolution", type=int, default=256, help="voxels of the field (256)")
     parser.add_argument("--samples", type=int, default=1800, help="poses on the way (1800)")
     parser.add_argument("--deepest", type=float, default=8.0, help="penetration [voxels] (8)")
-    arguments = parser.parse_args()
-    if arguments.samples < 2:
-        parser.error(f"--samples must be 2 or more, got {arguments.samples}")
-    if not arguments.deepest > 0.0:
-        parser.error(f"--deepest must be positive, got {arguments.deepest:g}")
-    return command.run(perform, arguments)
+    return command.run(perform, command.parse(parser, positive=("deepest",), samples=2))
 
 
 if __name__ == "__main__":

@@ -445,12 +445,7 @@ def main() -> int:
     parser.add_argument("--poses", type=int, default=24, help="to average over (24)")
     parser.add_argument("--resolution", type=int, default=128, help="voxels of the grid (128)")
     parser.add_argument("--quiet", action="store_true", help="no lines about progress")
-    arguments = parser.parse_args()
-    if arguments.levels < 2:
-        parser.error(f"--levels must be 2 or more, got {arguments.levels}")
-    if arguments.poses < 1:
-        parser.error(f"--poses must be 1 or more, got {arguments.poses}")
-    return command.run(perform, arguments)
+    return command.run(perform, command.parse(parser, levels=2, poses=1))
 
 
 if __name__ == "__main__":

@@ -290,10 +290,7 @@ def main() -> int:
     parser.add_argument("--voxels", type=int, default=64, help="of the bridge's mesh (64)")
     parser.add_argument("--r", type=int, default=15, help="reduced coordinates (15)")
     replays.add_options(parser, 5000, [800, 2500, 4000])
-    arguments = parser.parse_args()
-    if arguments.frames < 2:
-        parser.error(f"--frames must be 2 or more, got {arguments.frames}")
-    return command.run(perform, arguments)
+    return command.run(perform, command.parse(parser, frames=2))
 
 
 if __name__ == "__main__":

@@ -315,13 +315,7 @@ def main() -> int:
         "--depth", type=float, default=0.7, help="of the bumps in the shelf [mm] (0.7)"
     )
     parser.add_argument("--bumps", type=int, default=6, help="on the back (6)")
-    arguments = parser.parse_args()
-    for name in ("frames", "bumps"):
-        if getattr(arguments, name) < 2:
-            parser.error(f"--{name} must be 2 or more, got {getattr(arguments, name)}")
-    if not arguments.depth > 0.0:
-        parser.error(f"--depth must be positive, got {arguments.depth:g}")
-    return command.run(perform, arguments)
+    return command.run(perform, command.parse(parser, positive=("depth",), frames=2, bumps=2))
 
 
 if __name__ == "__main__":

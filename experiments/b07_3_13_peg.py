@@ -321,13 +321,7 @@ def main() -> int:
     parser.add_argument("--clearance", type=float, default=0.3, help="of the hole [voxels] (0.3)")
     parser.add_argument("--press", type=float, default=0.8, help="beyond the seat [voxels] (0.8)")
     replays.add_options(parser, 2000, [2000])
-    arguments = parser.parse_args()
-    if arguments.frames < 2:
-        parser.error(f"--frames must be 2 or more, got {arguments.frames}")
-    for name in ("clearance", "press"):
-        if not getattr(arguments, name) > 0.0:
-            parser.error(f"--{name} must be positive, got {getattr(arguments, name):g}")
-    return command.run(perform, arguments)
+    return command.run(perform, command.parse(parser, positive=("clearance", "press"), frames=2))
 
 
 if __name__ == "__main__":

@@ -442,10 +442,7 @@ def main() -> int:
     parser = command.options(__file__, __doc__, "about 15 s")
     parser.add_argument("--r", type=int, default=15, help="reduced coordinates of the beam (15)")
     parser.add_argument("--rounds", type=int, default=20, help="of 200 cycles for costs (20)")
-    arguments = parser.parse_args()
-    if arguments.rounds < 1:
-        parser.error(f"--rounds must be 1 or more, got {arguments.rounds}")
-    return command.run(perform, arguments)
+    return command.run(perform, command.parse(parser, rounds=1))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
-from bench_solid import box
+from grids import box
 
 import reducedfem as rf
 

@@ -34,6 +34,20 @@ def options(script: str, text: str | None, takes: str | None = None) -> argparse
     return parser
 
 
+def parse(
+    parser: argparse.ArgumentParser, positive: tuple[str, ...] = (), **least: int
+) -> argparse.Namespace:
+    """Parse the command line; refuse numbers that are not positive, or below their least value."""
+    given = parser.parse_args()
+    for name in positive:
+        if not getattr(given, name) > 0.0:
+            parser.error(f"--{name} must be positive, got {getattr(given, name):g}")
+    for name, bound in least.items():
+        if getattr(given, name) < bound:
+            parser.error(f"--{name} must be {bound} or more, got {getattr(given, name)}")
+    return given
+
+
 def run(
     perform: Callable[[argparse.Namespace], list[str] | None], given: argparse.Namespace
 ) -> int:

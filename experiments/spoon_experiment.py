@@ -355,11 +355,7 @@ def main() -> int:
     parser.add_argument("--resolution", type=int, default=64, help="voxels along the grid")
     parser.add_argument("--periods", type=float, default=3.0, help="duration, in linear periods")
     parser.add_argument("--push", type=float, default=1.0, help="strength of the impulse")
-    arguments = parser.parse_args()
-    for name in ("periods", "push"):
-        if not getattr(arguments, name) > 0.0:
-            parser.error(f"--{name} must be positive, got {getattr(arguments, name):g}")
-    return command.run(perform, arguments)
+    return command.run(perform, command.parse(parser, positive=("periods", "push")))
 
 
 if __name__ == "__main__":

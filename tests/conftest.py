@@ -116,6 +116,14 @@ def _objects(tmp_path_factory: pytest.TempPathFactory) -> None:
     ckernels.share_objects((base.parent if processes else base) / "objects")
 
 
+@pytest.fixture
+def set_threads() -> Iterator[Callable[[int], None]]:
+    """Return a function that sets the number of threads until the end of the test."""
+    before = rf.threads()
+    yield rf.set_threads
+    rf.set_threads(before)
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """Return the root of the source tree."""

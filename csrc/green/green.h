@@ -118,9 +118,6 @@ typedef struct rf_green_point {
   int32_t place[3];
   double weight[3];
 } rf_green_point;
-static inline rf_green_point rf_green_at_place(int32_t place) {
-  return (rf_green_point){{place, place, place}, {1.0, 0.0, 0.0}};
-}
 
 // Computes the displacement at p by a force at q: block (3, 3), row-major.
 void rf_green_between_rt(const rf_green *g, const rf_green_point *p, const rf_green_point *q,

@@ -275,11 +275,8 @@ static PyObject *evaluate(PyObject *object, PyObject *args) {
   result = Py_BuildValue("(dOOO)", energy, force, stiffness, damping);
 done:
   rf_barrier_work_free(work);
-  Py_XDECREF(force);
-  Py_XDECREF(stiffness);
-  Py_XDECREF(damping);
-  py_in_release(&u);
-  py_in_release(&v);
+  PY_XDECREF(force, stiffness, damping);
+  PY_IN_RELEASE(&u, &v);
   return result;
 }
 

@@ -16,8 +16,7 @@ static PyObject *basis_arrays(const rf_basis *basis) {
     memcpy(py_f64(spectrum), basis->spectrum, (size_t)basis->n_spectrum * sizeof(double));
     result = PyTuple_Pack(2, vectors, spectrum);
   }
-  Py_XDECREF(vectors);
-  Py_XDECREF(spectrum);
+  PY_XDECREF(vectors, spectrum);
   return result;
 }
 
@@ -43,10 +42,8 @@ static PyObject *mass_pca(PyObject *module, PyObject *args) {
     goto done;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_basis_mass_pca(vectors.solid, &vectors.run.run, vectors.count, vectors.data, weights.data,
-                         r, at_most != 0, &basis, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_basis_mass_pca(vectors.solid, &vectors.run.run, vectors.count,
+                                        vectors.data, weights.data, r, at_most != 0, &basis, &err));
   result = st < 0 ? py_raise(state, st, &err) : basis_arrays(&basis);
 done:
   rf_basis_free(&basis);
@@ -76,9 +73,8 @@ static PyObject *modal_derivative_basis(PyObject *module, PyObject *args) {
   if (py_modes_arrays(state, solid, 0, k, &values, &frequencies) < 0) goto done;
   double *value = py_f64(values);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_basis_modal_derivatives(solid, &run.run, k, r, at_most != 0, value, &basis, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(
+      st = rf_basis_modal_derivatives(solid, &run.run, k, r, at_most != 0, value, &basis, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -90,9 +86,7 @@ static PyObject *modal_derivative_basis(PyObject *module, PyObject *args) {
                           frequencies);
 done:
   rf_basis_free(&basis);
-  Py_XDECREF(values);
-  Py_XDECREF(frequencies);
-  Py_XDECREF(arrays);
+  PY_XDECREF(values, frequencies, arrays);
   return result;
 }
 
@@ -119,16 +113,14 @@ static PyObject *basis_of_derivatives(PyObject *module, PyObject *args) {
     goto done;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_basis_of_derivatives(shapes.solid, &shapes.run.run, shapes.count, r, at_most != 0,
-                               values.data, shapes.data, derivatives.data, &basis, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_basis_of_derivatives(shapes.solid, &shapes.run.run, shapes.count, r,
+                                              at_most != 0, values.data, shapes.data,
+                                              derivatives.data, &basis, &err));
   result = st < 0 ? py_raise(state, st, &err) : basis_arrays(&basis);
 done:
   rf_basis_free(&basis);
   py_fields_release(&shapes);
-  py_in_release(&values);
-  py_in_release(&derivatives);
+  PY_IN_RELEASE(&values, &derivatives);
   return result;
 }
 
@@ -158,10 +150,8 @@ static PyObject *lacking_compliance(PyObject *module, PyObject *args) {
   double *share = py_f64(out);
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_basis_lacking(vectors.solid, &vectors.run.run, vectors.count, vectors.data,
-                        (int32_t)count, loads.data, share, share + count, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_basis_lacking(vectors.solid, &vectors.run.run, vectors.count, vectors.data,
+                                       (int32_t)count, loads.data, share, share + count, &err));
   result = py_result(state, st, &err, out);
 done:
   py_fields_release(&vectors);

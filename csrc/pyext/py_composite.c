@@ -32,13 +32,10 @@ static PyObject *composite_new(PyTypeObject *type, PyObject *args, PyObject *kwa
   set.block = block.data;
   set.holdable = holdable.data;
   set.n_holdable = (int32_t)holdable.shape[0];
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_composite_create(solid, &set, &r.run, &body, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_composite_create(solid, &set, &r.run, &body, &err));
   result = st < 0 ? py_raise(state, st, &err) : py_object_new(type, body, release, NULL);
 done:
-  py_in_release(&block);
-  py_in_release(&holdable);
+  PY_IN_RELEASE(&block, &holdable);
   return result;
 }
 
@@ -84,21 +81,15 @@ static PyObject *solve(PyObject *self, PyObject *args) {
   problem.target = target.data;
   problem.start = start.data;
   double *to[3] = {py_f64(u), py_f64(turn), py_f64(reaction)};
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_composite_solve(body, &r.run, &problem, to[0], to[1], to[2], &report, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(
+      st = rf_composite_solve(body, &r.run, &problem, to[0], to[1], to[2], &report, &err));
   result = st < 0 ? py_raise(state, st, &err)
                   : Py_BuildValue("OOOdiNddd", u, turn, reaction, report.energy, report.iterations,
                                   PyBool_FromLong(report.stable), report.residual, report.angle,
                                   report.strain);
 done:
-  py_in_release(&force);
-  py_in_release(&held);
-  py_in_release(&target);
-  py_in_release(&start);
-  Py_XDECREF(u);
-  Py_XDECREF(turn);
-  Py_XDECREF(reaction);
+  PY_IN_RELEASE(&force, &held, &target, &start);
+  PY_XDECREF(u, turn, reaction);
   return result;
 }
 
@@ -126,34 +117,19 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
   tangent = py_new_f64(2, (npy_intp[]){3 * (npy_intp)body->n_outer, 3 * (npy_intp)body->n_outer});
   if (!gradient || !tangent) goto done;
   double *to[2] = {py_f64(gradient), py_f64(tangent)};
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_composite_evaluate(body, &r.run, force.data, v.data, definite, &potential, to[0], to[1],
-                             &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_composite_evaluate(body, &r.run, force.data, v.data, definite, &potential,
+                                            to[0], to[1], &err));
   result = st < 0 ? py_raise(state, st, &err) : Py_BuildValue("dOO", potential, gradient, tangent);
 done:
-  py_in_release(&force);
-  py_in_release(&v);
-  Py_XDECREF(gradient);
-  Py_XDECREF(tangent);
+  PY_IN_RELEASE(&force, &v);
+  PY_XDECREF(gradient, tangent);
   return result;
 }
 
-static PyObject *get_outer(PyObject *self, void *closure) {
-  (void)closure;
-  const rf_composite *body = py_held(self);
-  return py_view_i32(self, body->outer, 1, (npy_intp[]){body->n_outer});
-}
-
-static PyObject *get_n_blocks(PyObject *self, void *closure) {
-  (void)closure;
-  return PyLong_FromLong(((const rf_composite *)py_held(self))->n_blocks);
-}
-
-static PyObject *get_bytes(PyObject *self, void *closure) {
-  (void)closure;
-  return PyLong_FromLongLong(rf_composite_bytes(py_held(self)));
-}
+PY_GETTER(get_outer, rf_composite, body,
+          py_view_i32(self, body->outer, 1, (npy_intp[]){body->n_outer}))
+PY_GETTER(get_n_blocks, rf_composite, b, PyLong_FromLong(b->n_blocks))
+PY_GETTER(get_bytes, rf_composite, b, PyLong_FromLongLong(rf_composite_bytes(b)))
 
 static PyMethodDef methods[] = {
     {"evaluate", evaluate, METH_VARARGS, evaluate_doc},

@@ -21,9 +21,7 @@ static rf_contact *self_contact(PyObject *self) { return py_held(self); }
 static void release(void *contact) { rf_contact_free(contact); }
 
 const rf_contact *py_contact_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_CONTACT, "contact", "Contact") < 0
-             ? NULL
-             : self_contact(object);
+  return py_held_as(state, object, PY_CONTACT, "contact", "Contact");
 }
 
 #define SETTING(name, field, kind, count) RF_SETTING(rf_contact_settings, name, field, kind, count)
@@ -96,8 +94,7 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   }
 done:
   rf_free(law);
-  Py_XDECREF(kept);
-  Py_XDECREF(held);
+  PY_XDECREF(kept, held);
   py_in_release(&weights);
   return self;
 }
@@ -198,8 +195,7 @@ static int place_in(PyObject *self, PyObject *position_obj, PyObject *quaternion
   else
     result = 0;
 done:
-  py_in_release(&position);
-  py_in_release(&quaternion);
+  PY_IN_RELEASE(&position, &quaternion);
   return result;
 }
 
@@ -249,12 +245,8 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
   rf_contact_result found = {0};
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  st = one_cycle(self_contact(self), &pose, q.data, field_q.data, all_of, &found, to, field_to,
-                 NULL, wanted ? &list : NULL, &err);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, st = one_cycle(self_contact(self), &pose, q.data, field_q.data, all_of,
+                                     &found, to, field_to, NULL, wanted ? &list : NULL, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -270,12 +262,9 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
                          found.microseconds, field_reduced, contacts);
 done:
   for (int i = 0; i < 3; ++i) Py_XDECREF(out[i]);
-  Py_XDECREF(contacts);
-  Py_XDECREF(reduced);
-  Py_XDECREF(field_reduced);
+  PY_XDECREF(contacts, reduced, field_reduced);
   rf_free(list);
-  py_in_release(&q);
-  py_in_release(&field_q);
+  PY_IN_RELEASE(&q, &field_q);
   return result;
 }
 
@@ -309,12 +298,8 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
     py_raise(state, st, &err);
     goto done;
   }
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  st = one_cycle(self_contact(self), &pose, q.data, NULL, all_of, &cycle, NULL, NULL, &found, NULL,
-                 &err);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, st = one_cycle(self_contact(self), &pose, q.data, NULL, all_of, &cycle, NULL,
+                                     NULL, &found, NULL, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -439,13 +424,8 @@ done:
   for (npy_intp k = 0; lists && k < n; ++k) rf_free(lists[k]);
   rf_free(lists);
   rf_free(found);
-  Py_XDECREF(contacts);
-  Py_XDECREF(reduced);
-  Py_XDECREF(field_reduced);
-  py_in_release(&positions);
-  py_in_release(&quaternions);
-  py_in_release(&qs);
-  py_in_release(&field_qs);
+  PY_XDECREF(contacts, reduced, field_reduced);
+  PY_IN_RELEASE(&positions, &quaternions, &qs, &field_qs);
   return result;
 }
 
@@ -454,11 +434,7 @@ PyDoc_STRVAR(reset_doc,
              "Forget all earlier cycles.");
 static PyObject *reset(PyObject *self, PyObject *unused) {
   (void)unused;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  rf_contact_reset(self_contact(self));
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, rf_contact_reset(self_contact(self)));
   Py_RETURN_NONE;
 }
 
@@ -471,11 +447,7 @@ static PyObject *stiffest(PyObject *self, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   if (!PyArg_ParseTuple(args, "dd:stiffest", &coupling, &depth)) return NULL;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  st = rf_contact_stiffest(self_contact(self), coupling, depth, &found, &err);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, st = rf_contact_stiffest(self_contact(self), coupling, depth, &found, &err));
   return st < 0 ? py_raise(py_state_of_object(self), st, &err) : PyFloat_FromDouble(found);
 }
 
@@ -516,9 +488,7 @@ static PyObject *fit_stiffness(PyObject *module, PyObject *args) {
   bool fitted = false;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_fit_stiffness(tree, model, field, field_model, to, &fitted, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_fit_stiffness(tree, model, field, field_model, to, &fitted, &err));
   if (st >= 0 && !fitted) {
     Py_DECREF(out);
     Py_RETURN_NONE;

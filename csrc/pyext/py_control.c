@@ -57,14 +57,10 @@ static PyObject *control_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   set.n_surface = (int32_t)surface.shape[0];
   set.single = single;
   set.simd = (rf_simd)simd;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_control_create(solid, &set, &r.run, &control, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_control_create(solid, &set, &r.run, &control, &err));
   result = st < 0 ? py_raise(state, st, &err) : py_object_new(type, control, release, NULL);
 done:
-  py_in_release(&ptr);
-  py_in_release(&nodes);
-  py_in_release(&surface);
+  PY_IN_RELEASE(&ptr, &nodes, &surface);
   return result;
 }
 
@@ -154,9 +150,7 @@ static PyObject *displacement(PyObject *self, PyObject *args) {
   PyObject *out = py_new_f64(2, (npy_intp[]){control->n_surface, 3});
   if (out) {
     double *u = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS
-    rf_control_displacement_rt(control, &s, u);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(rf_control_displacement_rt(control, &s, u));
   }
   py_in_release(&c);
   return out ? Py_BuildValue("NN", out, turns_out(turns_of(control, rotation, &s))) : NULL;
@@ -188,8 +182,7 @@ static PyObject *forces(PyObject *self, PyObject *args) {
     rf_control_wrench_rt(control, c.data, py_f64(force), py_f64(wrench));
     result = Py_BuildValue("OONd", force, wrench, turns_out(turns), s.radius);
   }
-  Py_XDECREF(force);
-  Py_XDECREF(wrench);
+  PY_XDECREF(force, wrench);
   py_in_release(&c);
   return result;
 }
@@ -237,20 +230,9 @@ static PyObject *get_means(PyObject *self, void *closure) {
   return out;
 }
 
-static PyObject *get_rank(PyObject *self, void *closure) {
-  (void)closure;
-  return PyLong_FromLong(((const rf_control *)py_held(self))->rank);
-}
-
-static PyObject *get_n_fields(PyObject *self, void *closure) {
-  (void)closure;
-  return PyLong_FromLong(((const rf_control *)py_held(self))->n_fields);
-}
-
-static PyObject *get_bytes(PyObject *self, void *closure) {
-  (void)closure;
-  return PyLong_FromLongLong(rf_control_bytes(py_held(self)));
-}
+PY_GETTER(get_rank, rf_control, c, PyLong_FromLong(c->rank))
+PY_GETTER(get_n_fields, rf_control, c, PyLong_FromLong(c->n_fields))
+PY_GETTER(get_bytes, rf_control, c, PyLong_FromLongLong(rf_control_bytes(c)))
 
 PyDoc_STRVAR(
     parts_doc,
@@ -355,14 +337,10 @@ static PyObject *control_terms(PyObject *module, PyObject *args) {
   out = py_new_f64(3, (npy_intp[]){terms, solid->mesh->n_nodes, 3});
   if (!out) goto done;
   double *u = py_f64(out);
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_control_terms(solid, &set, &r.run, c.data, terms, u, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_control_terms(solid, &set, &r.run, c.data, terms, u, &err));
   out = py_result(state, st, &err, out);
 done:
-  py_in_release(&ptr);
-  py_in_release(&nodes);
-  py_in_release(&c);
+  PY_IN_RELEASE(&ptr, &nodes, &c);
   return out;
 }
 

@@ -11,9 +11,7 @@ static int refuse(py_error error, PyObject *text) {
   PyObject *module = text ? PyImport_ImportModule("reducedfem.errors") : NULL;
   PyObject *type = module ? PyObject_GetAttrString(module, py_error_name(error)) : NULL;
   if (type) PyErr_SetObject(type, text);
-  Py_XDECREF(type);
-  Py_XDECREF(module);
-  Py_XDECREF(text);
+  PY_XDECREF(type, module, text);
   return -1;
 }
 
@@ -303,6 +301,10 @@ void py_in_release(py_in *in) {
   in->data = NULL;
 }
 
+void py_in_release_all(size_t count, py_in *const *in) {
+  for (size_t i = 0; i < count; ++i) py_in_release(in[i]);
+}
+
 PyObject *py_new_f64(int ndim, const npy_intp *shape) {
   return PyArray_ZEROS(ndim, (npy_intp *)shape, NPY_FLOAT64, 0);
 }
@@ -332,4 +334,19 @@ PyObject *py_view_i32(PyObject *owner, const int32_t *data, int ndim, const npy_
 
 PyObject *py_view_f32(PyObject *owner, const float *data, int ndim, const npy_intp *shape) {
   return view(owner, data, NPY_FLOAT32, ndim, shape);
+}
+
+PyObject *py_project(PyObject *args, const void *model, const char *name, const char *force_name,
+                     int32_t carriers, int32_t r, py_push push) {
+  PyObject *carrier_obj, *forces_obj, *out = NULL;
+  py_in carrier = {0}, forces = {0};
+  if (!PyArg_ParseTuple(args, "OO:project", &carrier_obj, &forces_obj)) return NULL;
+  if (py_in_i32(&carrier, carrier_obj, name, 1, (npy_intp[]){PY_ANY}, 0, carriers - 1) == 0 &&
+      py_in_f64(&forces, forces_obj, force_name, 2, (npy_intp[]){carrier.shape[0], 3}) == 0 &&
+      (out = py_new_f64(1, (npy_intp[]){r}))) {
+    double *to = py_f64(out);
+    PY_WITHOUT_GIL(push(model, (int32_t)carrier.shape[0], carrier.data, forces.data, to));
+  }
+  PY_IN_RELEASE(&carrier, &forces);
+  return out;
 }

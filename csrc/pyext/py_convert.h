@@ -46,6 +46,10 @@ int py_in_i32(py_in *in, PyObject *object, const char *name, int ndim, const npy
 int py_in_u32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape);
 
 void py_in_release(py_in *in);
+// Releases several.
+#define PY_IN_RELEASE(...) \
+  py_in_release_all(sizeof((py_in *[]){__VA_ARGS__}) / sizeof(py_in *), (py_in *[]){__VA_ARGS__})
+void py_in_release_all(size_t count, py_in *const *in);
 
 // Return new zeroed arrays; NULL with an exception set on failure.
 PyObject *py_new_f64(int ndim, const npy_intp *shape);
@@ -55,6 +59,14 @@ PyObject *py_new_i32(int ndim, const npy_intp *shape);
 PyObject *py_view_f64(PyObject *owner, const double *data, int ndim, const npy_intp *shape);
 PyObject *py_view_f32(PyObject *owner, const float *data, int ndim, const npy_intp *shape);
 PyObject *py_view_i32(PyObject *owner, const int32_t *data, int ndim, const npy_intp *shape);
+
+// Computes the reduced force of `count` forces at carriers of a model; `to` is zero before.
+typedef void (*py_push)(const void *model, int32_t count, const int32_t *carrier,
+                        const double *force, double *to);
+// Parses (carriers, forces), int32 (k,) below `carriers` and (k, 3), and returns their reduced
+// force (r,).
+PyObject *py_project(PyObject *args, const void *model, const char *name, const char *force_name,
+                     int32_t carriers, int32_t r, py_push push);
 
 static inline double *py_f64(PyObject *array) { return PyArray_DATA((PyArrayObject *)array); }
 static inline int32_t *py_i32(PyObject *array) { return PyArray_DATA((PyArrayObject *)array); }

@@ -81,6 +81,8 @@ PyObject *py_text(const char *text);
 // Raises the exception of a status; never masks a pending one.  Always returns NULL, so a failing
 // branch is `return py_raise(state, st, &err);`.
 PyObject *py_raise(py_state *state, rf_status st, const rf_error *err);
+// Returns 0 after success; after a failure raises the exception and returns -1.
+int py_done(py_state *state, rf_status st, const rf_error *err);
 // Returns `out` (nullable) after success; after a failure releases it and raises the exception.
 PyObject *py_result(py_state *state, rf_status st, const rf_error *err, PyObject *out);
 // Classes of reducedfem.errors.
@@ -98,6 +100,22 @@ typedef enum py_error {
 const char *py_error_name(py_error error);
 // Raises an error with a formatted message; returns NULL.
 PyObject *py_fail(py_state *state, py_error error, const char *format, ...);
+
+// Gives several references back, each nullable.
+#define PY_XDECREF(...)                                                    \
+  py_xdecref_all(sizeof((PyObject *[]){__VA_ARGS__}) / sizeof(PyObject *), \
+                 (PyObject *[]){__VA_ARGS__})
+static inline void py_xdecref_all(size_t count, PyObject *const *objects) {
+  for (size_t i = 0; i < count; ++i) Py_XDECREF(objects[i]);
+}
+
+// Runs one statement without the GIL.
+#define PY_WITHOUT_GIL(...) \
+  do {                      \
+    Py_BEGIN_ALLOW_THREADS  \
+    __VA_ARGS__;            \
+    Py_END_ALLOW_THREADS    \
+  } while (0)
 
 // A long call: threads and progress.  callable(done, total) is invoked with the GIL held, at most
 // every 50 ms and at the end; signals (Ctrl-C) are checked at least as often.

@@ -31,9 +31,7 @@ static PyObject *draw_poses(PyObject *module, PyObject *args) {
   rf_status st = RF_OK;
   if (!out) return NULL;
   double *q = py_f64(out);
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_statics_draw_poses(model, &run.run, count, strain, seed, q, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_statics_draw_poses(model, &run.run, count, strain, seed, q, &err));
   return py_result(state, st, &err, out);
 }
 
@@ -66,10 +64,8 @@ static PyObject *reduce_sampled(PyObject *module, PyObject *args) {
   rf_reduced *model = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_reduced_build_sampled(basis.solid, &basis.run.run, basis.count, basis.data, &set,
-                                (rf_simd)simd, &model, &report, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_reduced_build_sampled(basis.solid, &basis.run.run, basis.count, basis.data,
+                                               &set, (rf_simd)simd, &model, &report, &err));
   py_in_release(&poses);
   py_fields_release(&basis);
   if (st < 0) return py_raise(state, st, &err);
@@ -165,9 +161,7 @@ static PyObject *sampled(PyObject *module, PyObject *args) {
     return NULL;
   }
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = create(&a, (rf_simd)simd, &model, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = create(&a, (rf_simd)simd, &model, &err));
   release(&a);
   return st < 0 ? py_raise(state, st, &err) : py_reduced_wrap(state, model);
 }

@@ -31,9 +31,7 @@ static PyObject *cut(PyObject *module, PyObject *args) {
     rf_cut_report report;
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_mesh_cut(cubes, &in.view, order, &run.run, &mesh, &report, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_mesh_cut(cubes, &in.view, order, &run.run, &mesh, &report, &err));
     PyObject *made = st < 0 ? py_raise(state, st, &err)
                             : py_object_new(state->types[PY_MESH], mesh, release, NULL);
     if (made)
@@ -109,17 +107,12 @@ static PyObject *mesh_with_rule(PyObject *module, PyObject *args) {
   rf_mesh *made = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = copy_with_rule(mesh, count.data, &arrays, point.shape[0],
-                      (int64_t)product.shape[0] * product.shape[1], &made, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = copy_with_rule(mesh, count.data, &arrays, point.shape[0],
+                                     (int64_t)product.shape[0] * product.shape[1], &made, &err));
   result = st < 0 ? py_raise(state, st, &err)
                   : py_object_new(state->types[PY_MESH], made, release, NULL);
 done:
-  py_in_release(&count);
-  py_in_release(&point);
-  py_in_release(&weight);
-  py_in_release(&product);
+  PY_IN_RELEASE(&count, &point, &weight, &product);
   return result;
 }
 

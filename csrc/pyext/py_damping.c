@@ -45,9 +45,7 @@ static PyObject *damping_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   rf_damping *damping = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_damping_create(r, coefficient.data, (rf_simd)simd, &damping, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_damping_create(r, coefficient.data, (rf_simd)simd, &damping, &err));
   py_in_release(&coefficient);
   return st < 0 ? py_raise(state, st, &err) : wrap(type, damping);
 }
@@ -90,14 +88,11 @@ static PyObject *reduce_damping(PyObject *module, PyObject *args) {
   rf_damping *damping = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = reduce_damping_in_c(solid, &run.run, (int32_t)basis.shape[0], basis.data, viscosity.data,
-                           (rf_simd)simd, &damping, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = reduce_damping_in_c(solid, &run.run, (int32_t)basis.shape[0], basis.data,
+                                          viscosity.data, (rf_simd)simd, &damping, &err));
   result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_DAMPING], damping);
 done:
-  py_in_release(&basis);
-  py_in_release(&viscosity);
+  PY_IN_RELEASE(&basis, &viscosity);
   return result;
 }
 
@@ -116,9 +111,7 @@ static PyObject *matrix(PyObject *self, PyObject *q_obj) {
     PyErr_SetString(PyExc_MemoryError, "out of memory: scratch of a damping matrix");
   if (out) {
     double *to = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS
-    rf_damping_matrix_rt(d, q.data, work, to, d->r);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(rf_damping_matrix_rt(d, q.data, work, to, d->r));
   }
   rf_free(work);
   py_in_release(&q);
@@ -135,9 +128,7 @@ static PyObject *truncate_to(PyObject *self, PyObject *args) {
   rf_damping *damping = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_damping_truncate(self_damping(self), r, &damping, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_damping_truncate(self_damping(self), r, &damping, &err));
   return st < 0 ? py_raise(state, st, &err) : wrap(Py_TYPE(self), damping);
 }
 
@@ -171,9 +162,7 @@ static PyObject *solid_damping(PyObject *module, PyObject *args) {
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_BuildValue("dO", power, force);
 done:
-  py_in_release(&viscosity);
-  py_in_release(&u);
-  py_in_release(&v);
+  PY_IN_RELEASE(&viscosity, &u, &v);
   Py_XDECREF(force);
   return result;
 }
@@ -211,25 +200,16 @@ static PyObject *solid_damping_matrix(PyObject *module, PyObject *args) {
   rf_csc out = {0};
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = whole_matrix(s, &run.run, viscosity.data, u.data, &out, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = whole_matrix(s, &run.run, viscosity.data, u.data, &out, &err));
   result = st < 0 ? py_raise(state, st, &err) : py_csc_out(&out);
 done:
-  py_in_release(&viscosity);
-  py_in_release(&u);
+  PY_IN_RELEASE(&viscosity, &u);
   return result;
 }
 
-static PyObject *get_r(PyObject *self, void *unused) {
-  (void)unused;
-  return PyLong_FromLong(self_damping(self)->r);
-}
-static PyObject *get_coefficients(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_damping *d = self_damping(self);
-  return py_view_f64(self, d->gram, 1, (npy_intp[]){(npy_intp)d->count});
-}
+PY_GETTER(get_r, rf_damping, d, PyLong_FromLong(d->r))
+PY_GETTER(get_coefficients, rf_damping, d,
+          py_view_f64(self, d->gram, 1, (npy_intp[]){(npy_intp)d->count}))
 
 static PyMethodDef methods[] = {
     {"matrix", matrix, METH_O, matrix_doc},

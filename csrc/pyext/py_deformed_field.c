@@ -15,8 +15,7 @@
 static const rf_deformed_field *self_field(PyObject *self) { return py_held(self); }
 
 const rf_deformed_field *py_deformed_field_get(py_state *state, PyObject *object) {
-  const int bad = py_require_type(state, object, PY_DEFORMED_FIELD, "field", "DeformedField");
-  return bad < 0 ? NULL : self_field(object);
+  return py_held_as(state, object, PY_DEFORMED_FIELD, "field", "DeformedField");
 }
 
 static void release(void *field) { rf_deformed_field_free(field); }
@@ -59,16 +58,14 @@ static PyObject *deformed_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   rf_deformed_field *made = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_deformed_field_create((int32_t)n_domains, fields, first.data, model, mesh, embedding,
-                                points.data, &set, &run.run, &made, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st =
+                     rf_deformed_field_create((int32_t)n_domains, fields, first.data, model, mesh,
+                                              embedding, points.data, &set, &run.run, &made, &err));
   // the deformed field borrows the fields at rest
   self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, made, release, fields_obj);
 done:
   rf_free((void *)fields);
-  py_in_release(&first);
-  py_in_release(&points);
+  PY_IN_RELEASE(&first, &points);
   return self;
 }
 
@@ -98,17 +95,12 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
   int32_t *proxy = py_i32(nearest);
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_deformed_field_evaluate(f, &run.run, q.data, (int32_t)n, points.data, to, slope, proxy,
-                                  &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_deformed_field_evaluate(f, &run.run, q.data, (int32_t)n, points.data, to,
+                                                 slope, proxy, &err));
   result = st < 0 ? py_raise(state, st, &err) : PyTuple_Pack(3, distance, gradient, nearest);
 done:
-  Py_XDECREF(distance);
-  Py_XDECREF(gradient);
-  Py_XDECREF(nearest);
-  py_in_release(&q);
-  py_in_release(&points);
+  PY_XDECREF(distance, gradient, nearest);
+  PY_IN_RELEASE(&q, &points);
   return result;
 }
 
@@ -142,8 +134,7 @@ static PyObject *pose(PyObject *self, PyObject *q_obj) {
     }
   result = Py_BuildValue("OOi", places, inverses, (int)p->flat);
 done:
-  Py_XDECREF(places);
-  Py_XDECREF(inverses);
+  PY_XDECREF(places, inverses);
   rf_deformed_pose_free(p);
   py_in_release(&q);
   return result;
@@ -152,34 +143,17 @@ done:
 PyDoc_STRVAR(project_doc,
              "project($self, proxies, forces, /)\n--\n\n"
              "Reduced force (r,) of forces (k, 3) near proxies (k,).");
+static void push(const void *field, int32_t n, const int32_t *proxy, const double *force,
+                 double *to) {
+  for (int32_t i = 0; i < n; ++i) rf_deformed_field_push_rt(field, proxy[i], force + 3 * i, to);
+}
 static PyObject *project(PyObject *self, PyObject *args) {
   const rf_deformed_field *f = self_field(self);
-  PyObject *which_obj, *forces_obj, *out = NULL;
-  py_in which = {0}, forces = {0};
-  if (!PyArg_ParseTuple(args, "OO:project", &which_obj, &forces_obj)) return NULL;
-  if (py_in_i32(&which, which_obj, "proxies", 1, (npy_intp[]){PY_ANY}, 0, f->n_proxies - 1) < 0 ||
-      py_in_f64(&forces, forces_obj, "forces", 2, (npy_intp[]){which.shape[0], 3}) < 0)
-    goto done;
-  out = py_new_f64(1, (npy_intp[]){f->r});
-  if (!out) goto done;
-  const int32_t *proxy = which.data;
-  const double *force = forces.data;
-  double *to = py_f64(out);
-  const npy_intp count = which.shape[0];
-  Py_BEGIN_ALLOW_THREADS
-  for (npy_intp i = 0; i < count; ++i) rf_deformed_field_push_rt(f, proxy[i], force + 3 * i, to);
-  Py_END_ALLOW_THREADS
-done:
-  py_in_release(&which);
-  py_in_release(&forces);
-  return out;
+  return py_project(args, f, "proxies", "forces", f->n_proxies, f->r, push);
 }
 
-static PyObject *get_motion(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_deformed_field *f = self_field(self);
-  return py_view_f64(self, f->modes, 3, (npy_intp[]){f->n_proxies, f->r, 12});
-}
+PY_GETTER(get_motion, rf_deformed_field, f,
+          py_view_f64(self, f->modes, 3, (npy_intp[]){f->n_proxies, f->r, 12}))
 
 static PyGetSetDef getset[] = {
     {"modes", get_motion, NULL, "U and grad U at the proxies, read-only (m, r, 12).", NULL},
@@ -217,8 +191,7 @@ static PyObject *domain_parts(const rf_deformed_domain *d, int32_t n_points) {
     result = Py_BuildValue("OO(iii)", members, values, (int)d->from[0], (int)d->from[1],
                            (int)d->from[2]);
   }
-  Py_XDECREF(members);
-  Py_XDECREF(values);
+  PY_XDECREF(members, values);
   return result;
 }
 
@@ -253,10 +226,9 @@ static PyObject *cut(PyObject *module, PyObject *args) {
   rf_deformed_domains *made = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_deformed_domains_cut(field->parts[0].grid, (int32_t)points.shape[0], points.data,
-                               labels.data, n, overlap, &run.run, &made, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_deformed_domains_cut(field->parts[0].grid, (int32_t)points.shape[0],
+                                              points.data, labels.data, n, overlap, &run.run, &made,
+                                              &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -272,12 +244,10 @@ static PyObject *cut(PyObject *module, PyObject *args) {
       good = false;
   }
   if (good) result = Py_BuildValue("dOO", made->overlap, label, list);
-  Py_XDECREF(label);
-  Py_XDECREF(list);
+  PY_XDECREF(label, list);
   rf_deformed_domains_free(made);
 done:
-  py_in_release(&points);
-  py_in_release(&labels);
+  PY_IN_RELEASE(&points, &labels);
   return result;
 }
 

@@ -16,7 +16,7 @@
 static void release(void *device) { rf_device_free(device); }
 
 rf_device *py_device_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_DEVICE, "device", "device") < 0 ? NULL : py_held(object);
+  return py_held_as(state, object, PY_DEVICE, "device", "device");
 }
 
 PyObject *py_device_info(const rf_device_info *info) {
@@ -51,10 +51,7 @@ static rf_trajectory *trajectory_in(py_state *state, PyObject *tuple) {
                                             buttons.data, &trajectory, &err);
   if (st < 0) py_raise(state, st, &err);
 done:
-  py_in_release(&times);
-  py_in_release(&positions);
-  py_in_release(&quaternions);
-  py_in_release(&buttons);
+  PY_IN_RELEASE(&times, &positions, &quaternions, &buttons);
   return trajectory;
 }
 
@@ -330,9 +327,7 @@ static PyObject *probe_device(PyObject *module, PyObject *object) {
   rf_device *device = py_device_get(state, object);
   if (!device) return NULL;
   do {
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_device_probe(device, &info, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_device_probe(device, &info, &err));
   } while (st == RF_ERR_INTERRUPTED && PyErr_CheckSignals() == 0);
   return st < 0 ? py_raise(state, st, &err) : py_device_info(&info);
 }

@@ -8,8 +8,7 @@
 static const rf_embedding *self_embedding(PyObject *self) { return py_held(self); }
 
 const rf_embedding *py_embedding_get(py_state *state, PyObject *object) {
-  const int bad = py_require_type(state, object, PY_EMBEDDING, "embedding", "Embedding");
-  return bad < 0 ? NULL : self_embedding(object);
+  return py_held_as(state, object, PY_EMBEDDING, "embedding", "Embedding");
 }
 
 static void release(void *embedding) { rf_embedding_free(embedding); }
@@ -39,39 +38,22 @@ static PyObject *embedding_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     py_fail(state, PY_INPUT_ERROR, "points has 0 rows; at least one is needed");
   } else {
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_embedding_create(mesh, (int32_t)points.shape[0], points.data, &run.run, &embedding,
-                             &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_embedding_create(mesh, (int32_t)points.shape[0], points.data, &run.run,
+                                            &embedding, &err));
     self = st < 0 ? py_raise(state, st, &err) : wrap(type, embedding);
   }
   py_in_release(&points);
   return self;
 }
 
-static PyObject *get_elements(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_embedding *e = self_embedding(self);
-  return py_view_i32(self, e->element, 1, (npy_intp[]){e->n_points});
-}
-
-static PyObject *get_nodes(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_embedding *e = self_embedding(self);
-  return py_view_i32(self, e->node, 2, (npy_intp[]){e->n_points, e->corners});
-}
-
-static PyObject *get_weights(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_embedding *e = self_embedding(self);
-  return py_view_f64(self, e->weight, 2, (npy_intp[]){e->n_points, e->corners});
-}
-
-static PyObject *get_distance(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_embedding *e = self_embedding(self);
-  return py_view_f64(self, e->distance, 1, (npy_intp[]){e->n_points});
-}
+PY_GETTER(get_elements, rf_embedding, e,
+          py_view_i32(self, e->element, 1, (npy_intp[]){e->n_points}))
+PY_GETTER(get_nodes, rf_embedding, e,
+          py_view_i32(self, e->node, 2, (npy_intp[]){e->n_points, e->corners}))
+PY_GETTER(get_weights, rf_embedding, e,
+          py_view_f64(self, e->weight, 2, (npy_intp[]){e->n_points, e->corners}))
+PY_GETTER(get_distance, rf_embedding, e,
+          py_view_f64(self, e->distance, 1, (npy_intp[]){e->n_points}))
 
 static PyGetSetDef embedding_getset[] = {
     {"elements", get_elements, NULL, "Element that carries each point, read-only int32 (v,).",
@@ -92,9 +74,8 @@ static PyObject *interpolated(PyObject *self, const py_in *fields, int32_t n_fie
   const rf_run run = {.threads = threads};
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_embedding_interpolate(self_embedding(self), &run, n_fields, fields->data, to, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(
+      st = rf_embedding_interpolate(self_embedding(self), &run, n_fields, fields->data, to, &err));
   return py_result(py_state_of_object(self), st, &err, out);
 }
 
@@ -139,9 +120,7 @@ static PyObject *distribute(PyObject *self, PyObject *arg) {
   PyObject *result = py_new_f64(2, (npy_intp[]){e->n_nodes, 3});
   if (result) {
     double *to = py_f64(result);
-    Py_BEGIN_ALLOW_THREADS
-    rf_embedding_distribute(e, f.data, to);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(rf_embedding_distribute(e, f.data, to));
   }
   py_in_release(&f);
   return result;

@@ -34,8 +34,7 @@ PyObject *py_text(const char *text) {
 static void set_error(py_state *state, py_error error, PyObject *text) {
   PyObject *type = text ? PyObject_GetAttrString(state->errors, NAMES[error]) : NULL;
   if (type) PyErr_SetObject(type, text);
-  Py_XDECREF(type);
-  Py_XDECREF(text);
+  PY_XDECREF(type, text);
 }
 
 PyObject *py_raise(py_state *state, rf_status st, const rf_error *err) {
@@ -46,6 +45,12 @@ PyObject *py_raise(py_state *state, rf_status st, const rf_error *err) {
   }
   set_error(state, class_of(st), py_text(err->text));
   return NULL;
+}
+
+int py_done(py_state *state, rf_status st, const rf_error *err) {
+  if (st >= 0) return 0;
+  py_raise(state, st, err);
+  return -1;
 }
 
 PyObject *py_result(py_state *state, rf_status st, const rf_error *err, PyObject *out) {

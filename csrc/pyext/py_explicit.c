@@ -38,9 +38,7 @@ static PyObject *explicit_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   set.motion = py_held(motion);
   set.proxy = py_held(proxy);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_explicit_create(&set, &touch, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_explicit_create(&set, &touch, &err));
   if (st < 0) return py_raise(state, st, &err);
   PyObject *kept = PyTuple_Pack(2, motion, proxy);
   if (!kept) {

@@ -22,8 +22,7 @@ static const rf_grid *self_grid(PyObject *self) { return ((py_field *)self)->gri
 static void release(void *field) { rf_field_free(field); }
 
 const rf_field *py_field_get(py_state *state, PyObject *object) {
-  const int bad = py_require_type(state, object, PY_FIELD, "field", "Field");
-  return bad < 0 ? NULL : self_field(object);
+  return py_held_as(state, object, PY_FIELD, "field", "Field");
 }
 
 // Returns a new tuple of the owners of the grids of some fields, each once.  Keeping the owners
@@ -40,8 +39,7 @@ static PyObject *owners_of(PyObject *fields) {
   }
   PyObject *list = owners ? PyDict_Keys(owners) : NULL;
   if (list) result = PyList_AsTuple(list);
-  Py_XDECREF(list);
-  Py_XDECREF(owners);
+  PY_XDECREF(list, owners);
   return result;
 }
 
@@ -74,9 +72,8 @@ static PyObject *field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   for (Py_ssize_t i = 0; i < n; ++i)
     if (!(others[i] = py_field_get(state, PyTuple_GET_ITEM(fields, i)))) goto done;
   rf_field *field = NULL;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_field_create_joined((int32_t)n, others, (rf_field_join)how, offset, &field, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(
+      st = rf_field_create_joined((int32_t)n, others, (rf_field_join)how, offset, &field, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -143,15 +140,11 @@ static PyObject *from_values(PyObject *module, PyObject *args) {
     rf_grid *grid = NULL;
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_grid_from_values(n, origin.data, spacing.data, values.data, error, &run.run, &grid,
-                             &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_grid_from_values(n, origin.data, spacing.data, values.data, error,
+                                            &run.run, &grid, &err));
     result = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
   }
-  py_in_release(&values);
-  py_in_release(&origin);
-  py_in_release(&spacing);
+  PY_IN_RELEASE(&values, &origin, &spacing);
   return result;
 }
 
@@ -191,9 +184,7 @@ static PyObject *from_field(PyObject *module, PyObject *args) {
     spacing[c] = (high[c] - low[c]) / voxels[c];
   }
   rf_grid *grid = NULL;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_grid_from_field(field, n, low, spacing, &run.run, &grid, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_grid_from_field(field, n, low, spacing, &run.run, &grid, &err));
   result = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
 done:
   py_in_release(&box);
@@ -247,9 +238,7 @@ static PyObject *from_surface(PyObject *module, PyObject *args) {
     rf_field_report report;
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_grid_from_surface(&in.view, &set, &run.run, &grid, &report, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_grid_from_surface(&in.view, &set, &run.run, &grid, &report, &err));
     PyObject *field = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
     if (field)
       result = Py_BuildValue(
@@ -290,8 +279,7 @@ static PyObject *from_shape(PyObject *module, PyObject *args) {
     result = st < 0 ? py_raise(state, st, &err)
                     : py_object_new(state->types[PY_FIELD], field, release, NULL);
   }
-  py_in_release(&a);
-  py_in_release(&b);
+  PY_IN_RELEASE(&a, &b);
   return result;
 }
 
@@ -314,10 +302,8 @@ static PyObject *distance(PyObject *self, PyObject *args) {
     double *to = py_f64(out);
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st =
-        rf_field_evaluate(self_field(self), points.shape[0], points.data, to, NULL, &run.run, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_field_evaluate(self_field(self), points.shape[0], points.data, to, NULL,
+                                          &run.run, &err));
     out = py_result(py_state_of_object(self), st, &err, out);
   }
   py_in_release(&points);
@@ -341,14 +327,11 @@ static PyObject *gradient(PyObject *self, PyObject *args) {
     double *to_d = py_f64(d), *to_g = py_f64(g);
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_field_evaluate(self_field(self), points.shape[0], points.data, to_d, to_g, &run.run,
-                           &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_field_evaluate(self_field(self), points.shape[0], points.data, to_d,
+                                          to_g, &run.run, &err));
     result = st < 0 ? py_raise(py_state_of_object(self), st, &err) : PyTuple_Pack(2, d, g);
   }
-  Py_XDECREF(d);
-  Py_XDECREF(g);
+  PY_XDECREF(d, g);
   py_in_release(&points);
   return result;
 }
@@ -371,8 +354,7 @@ static PyObject *slack(PyObject *self, PyObject *args) {
     for (npy_intp i = 0; i < d.shape[0]; ++i) to[i] = rf_field_slack_rt(f, dp[i], rp[i]);
     Py_END_ALLOW_THREADS
   }
-  py_in_release(&d);
-  py_in_release(&r);
+  PY_IN_RELEASE(&d, &r);
   return out;
 }
 
@@ -459,10 +441,7 @@ static PyObject *get_error(PyObject *self, void *unused) {
   return PyFloat_FromDouble(g ? g->error : 0.0);
 }
 
-static PyObject *get_parts(PyObject *self, void *unused) {
-  (void)unused;
-  return PyLong_FromLong(self_field(self)->n_parts);
-}
+PY_GETTER(get_parts, rf_field, f, PyLong_FromLong(f->n_parts))
 
 static PyObject *get_bounds(PyObject *self, void *unused) {
   (void)unused;

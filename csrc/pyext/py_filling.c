@@ -190,8 +190,7 @@ rf_status py_filling_elsewhere(void *context, const rf_grid_filling *f, const rf
     rf_fail(err, RF_ERR_INTERRUPTED, "interrupted");
   }
   if (self) one->f = NULL;
-  Py_XDECREF(result);
-  Py_XDECREF(self);
+  PY_XDECREF(result, self);
   PyGILState_Release(gil);
   return st;
 }
@@ -214,9 +213,7 @@ static PyObject *filler_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     rf_closest *closest = NULL;
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_closest_create(&in.view, &run.run, &closest, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_closest_create(&in.view, &run.run, &closest, &err));
     self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, closest, release_closest, NULL);
   }
   py_surface_release(&in);
@@ -291,13 +288,10 @@ static PyObject *fill(PyObject *self, PyObject *args) {
   if (values.data) memcpy(f.values, values.data, (size_t)PyArray_NBYTES(values.array));
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_grid_fill_here(&f, &run.run, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_grid_fill_here(&f, &run.run, &err));
   out = py_result(state, st, &err, out);
 done:
-  py_in_release(&values);
-  py_in_release(&coarse);
+  PY_IN_RELEASE(&values, &coarse);
   return out;
 }
 

@@ -43,9 +43,7 @@ static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   kept = PyTuple_Pack(3, model_obj, damping_obj, (PyObject *)nodes.array);
   if (!kept) goto done;
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_free_body_create(model, nodes.data, &set, &body, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_free_body_create(model, nodes.data, &set, &body, &err));
   self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, body, release, kept);
 done:
   Py_XDECREF(kept);
@@ -199,9 +197,7 @@ static PyObject *step_bodies(PyObject *module, PyObject *args) {
     PyErr_NoMemory();
     goto done;
   }
-  Py_BEGIN_ALLOW_THREADS
-  st = step_group(&c, &run.run, n, farthest, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = step_group(&c, &run.run, n, farthest, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -219,8 +215,7 @@ done:
 }
 
 rf_free_body *py_free_body_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_FREE_BODY, "body", "FreeBody") < 0 ? NULL
-                                                                              : py_held(object);
+  return py_held_as(state, object, PY_FREE_BODY, "body", "FreeBody");
 }
 
 int py_free_body_copy(py_state *state, PyObject *object, rf_free_body **out) {
@@ -229,14 +224,8 @@ int py_free_body_copy(py_state *state, PyObject *object, rf_free_body **out) {
   if (!from) return -1;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(object);
-  st = rf_free_body_copy(from, NULL, out, &err);
-  py_unlock(object);
-  Py_END_ALLOW_THREADS
-  if (st >= 0) return 0;
-  py_raise(state, st, &err);
-  return -1;
+  PY_UNDER_LOCK(object, st = rf_free_body_copy(from, NULL, out, &err));
+  return py_done(state, st, &err);
 }
 
 int py_free_body_restore(py_state *state, PyObject *object, const rf_free_body *from) {
@@ -251,9 +240,7 @@ int py_free_body_restore(py_state *state, PyObject *object, const rf_free_body *
   if (st >= 0) to->deformation->report.strain = m->report.strain;
   py_unlock(object);
   Py_END_ALLOW_THREADS
-  if (st >= 0) return 0;
-  py_raise(state, st, &err);
-  return -1;
+  return py_done(state, st, &err);
 }
 
 PyObject *py_free_body_state(PyObject *owner, const rf_free_body *b) {
@@ -383,11 +370,8 @@ static PyObject *restore(PyObject *self, PyObject *args) {
   memcpy(&rigid, in[0].data, sizeof rigid);
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  st = rf_free_body_restore(body, &rigid, in[1].data, in[2].data, in[3].data, steps, &err);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, st = rf_free_body_restore(body, &rigid, in[1].data, in[2].data, in[3].data,
+                                                steps, &err));
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
   for (int i = 0; i < 4; ++i) py_in_release(&in[i]);
@@ -401,11 +385,7 @@ static PyObject *read_strain(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_free_body *body = py_held(self);
   double strain;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  strain = body->deformation->report.strain;
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, strain = body->deformation->report.strain);
   return PyFloat_FromDouble(strain);
 }
 
@@ -418,11 +398,7 @@ static PyObject *positions(PyObject *self, PyObject *unused) {
   PyObject *out = py_new_f64(2, (npy_intp[]){body->model->n_nodes, 3});
   if (!out) return NULL;
   double *x = py_f64(out);
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  rf_free_body_nodes(body, x);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, rf_free_body_nodes(body, x));
   return out;
 }
 

@@ -79,16 +79,13 @@ static int add_body(py_state *state, PyObject *object, Py_ssize_t index, PyObjec
   double *to = py_f64(*w);
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_delassus_add(&body, (int32_t)m, to, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_delassus_add(&body, (int32_t)m, to, &err));
   if (st < 0)
     py_raise(state, st, &err);
   else
     result = 0;
 done:
-  py_in_release(&directions);
-  py_in_release(&compliance);
+  PY_IN_RELEASE(&directions, &compliance);
   return result;
 }
 
@@ -131,10 +128,7 @@ typedef struct problem {
 } problem;
 
 static void release(problem *p) {
-  py_in_release(&p->matrix);
-  py_in_release(&p->free);
-  py_in_release(&p->mu);
-  py_in_release(&p->start);
+  PY_IN_RELEASE(&p->matrix, &p->free, &p->mu, &p->start);
   Py_XDECREF(p->force);
   Py_XDECREF(p->gap);
   Py_XDECREF(p->state);
@@ -242,9 +236,7 @@ static PyObject *result_of(py_state *state, problem *p, PyObject *const object[4
             "tol and budget_us must be positive, compliance finite and >= 0");
     goto done;
   }
-  Py_BEGIN_ALLOW_THREADS
-  st = solve(p, &report, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = solve(p, &report, &err));
   if (st < 0)
     py_raise(state, st, &err);
   else

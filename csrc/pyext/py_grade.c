@@ -109,15 +109,10 @@ static PyObject *mesh_with_constraints(PyObject *module, PyObject *args) {
   rf_mesh *made = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = copy_with(mesh, &c, rounded, &made, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = copy_with(mesh, &c, rounded, &made, &err));
   result = st >= 0 && !made ? Py_NewRef(Py_None) : wrap(state, st, &err, made);
 done:
-  py_in_release(&slaves);
-  py_in_release(&ptr);
-  py_in_release(&masters);
-  py_in_release(&weights);
+  PY_IN_RELEASE(&slaves, &ptr, &masters, &weights);
   return result;
 }
 
@@ -181,9 +176,7 @@ static PyObject *found(PyObject *module, PyObject *mesh_obj, search *find, int w
   int32_t count = 0, *rows = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = find(mesh, &run.run, &count, &rows, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = find(mesh, &run.run, &count, &rows, &err));
   if (st < 0) return py_raise(state, st, &err);
   PyObject *out = py_new_i32(width > 1 ? 2 : 1, (npy_intp[]){count, width});
   if (out && count) memcpy(py_i32(out), rows, (size_t)width * (size_t)count * sizeof *rows);
@@ -218,9 +211,7 @@ static PyObject *constrain_hanging(PyObject *module, PyObject *mesh_obj) {
   rf_mesh *made = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_mesh_constrain_hanging(mesh, &run.run, &made, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_mesh_constrain_hanging(mesh, &run.run, &made, &err));
   return wrap(state, st, &err, made);
 }
 
@@ -235,10 +226,9 @@ static PyObject *graded(PyObject *module, PyObject *mesh_obj, PyObject *progress
   int32_t *original = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = tets ? rf_mesh_grade_tets(cubes, set->layers, &run.run, &made, &original, &err)
-            : rf_mesh_grade(cubes, set, &run.run, &made, &original, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = tets
+                          ? rf_mesh_grade_tets(cubes, set->layers, &run.run, &made, &original, &err)
+                          : rf_mesh_grade(cubes, set, &run.run, &made, &original, &err));
   const npy_intp n = st < 0 ? 0 : made->n_nodes;
   PyObject *mesh = wrap(state, st, &err, made), *nodes = mesh ? py_new_i32(1, &n) : NULL;
   if (nodes) memcpy(py_i32(nodes), original, (size_t)n * sizeof *original);

@@ -108,14 +108,8 @@ typedef struct inputs {
 } inputs;
 
 static void release(inputs *in) {
-  py_in_release(&in->factors);
-  py_in_release(&in->corner);
-  py_in_release(&in->material);
-  py_in_release(&in->points);
-  py_in_release(&in->first);
-  py_in_release(&in->gradient);
-  py_in_release(&in->volume);
-  py_in_release(&in->basis);
+  PY_IN_RELEASE(&in->factors, &in->corner, &in->material, &in->points, &in->first, &in->gradient,
+                &in->volume, &in->basis);
 }
 
 // Converts and checks the data of a block; it stays valid until `in` is released.
@@ -194,9 +188,7 @@ static PyObject *block_coefficients(PyObject *module, PyObject *args) {
   if (!out) goto done;
   double *to = py_f64(out);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_polynomial_block(&block, &run.run, factor, (rf_simd)simd, to, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_polynomial_block(&block, &run.run, factor, (rf_simd)simd, to, &err));
   out = py_result(state, st, &err, out);
 done:
   rf_free(factor);

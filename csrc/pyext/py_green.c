@@ -13,9 +13,7 @@
 static const rf_green *self_green(PyObject *self) { return py_held(self); }
 
 const rf_green *py_green_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_GREEN, "green", "GreensFunctions") < 0
-             ? NULL
-             : self_green(object);
+  return py_held_as(state, object, PY_GREEN, "green", "GreensFunctions");
 }
 
 static void release(void *green) { rf_green_free(green); }
@@ -50,13 +48,10 @@ static PyObject *green_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                  .single = single,
                                  .tolerance = tolerance,
                                  .simd = (rf_simd)simd};
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_green_create(solid, &run.run, &set, &green, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_green_create(solid, &run.run, &set, &green, &err));
   result = st < 0 ? py_raise(state, st, &err) : py_object_new(type, green, release, NULL);
 done:
-  py_in_release(&nodes);
-  py_in_release(&releasable);
+  PY_IN_RELEASE(&nodes, &releasable);
   return result;
 }
 
@@ -83,9 +78,7 @@ static PyObject *green_matrix(PyObject *self, PyObject *none) {
   PyObject *out = new_array(2, (npy_intp[]){n, n}, g->single);
   if (!out) return NULL;
   void *to = PyArray_DATA((PyArrayObject *)out);
-  Py_BEGIN_ALLOW_THREADS
-  rf_green_dense(g, to);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(rf_green_dense(g, to));
   return out;
 }
 
@@ -103,13 +96,10 @@ static PyObject *green_add(PyObject *self, PyObject *args) {
   u = new_field(g);
   if (!u) goto done;
   double *to = py_f64(u);
-  Py_BEGIN_ALLOW_THREADS
-  rf_green_add_rt(g, (int32_t)places.shape[0], places.data, forces.data, to);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(rf_green_add_rt(g, (int32_t)places.shape[0], places.data, forces.data, to));
   u = first_rows(g, u);
 done:
-  py_in_release(&places);
-  py_in_release(&forces);
+  PY_IN_RELEASE(&places, &forces);
   return u;
 }
 
@@ -133,8 +123,7 @@ static int points_in(const rf_green *g, PyObject *places_obj, PyObject *weights_
   }
   st = 0;
 done:
-  py_in_release(&places);
-  py_in_release(&weights);
+  PY_IN_RELEASE(&places, &weights);
   return st;
 }
 
@@ -199,9 +188,7 @@ static PyObject *green_solve(PyObject *self, PyObject *args) {
                                     .released = released.data};
   double *to[3] = {py_f64(force), py_f64(u), py_f64(moved)}, lift = 0.0;
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_green_solve(g, &run.run, &problem, to[0], to[1], to[2], &lift, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_green_solve(g, &run.run, &problem, to[0], to[1], to[2], &lift, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -209,14 +196,8 @@ static PyObject *green_solve(PyObject *self, PyObject *args) {
   u = first_rows(g, u);
   if (u) result = Py_BuildValue("OOOd", force, u, moved, lift);
 done:
-  py_in_release(&places);
-  py_in_release(&axes);
-  py_in_release(&targets);
-  py_in_release(&load);
-  py_in_release(&released);
-  Py_XDECREF(force);
-  Py_XDECREF(u);
-  Py_XDECREF(moved);
+  PY_IN_RELEASE(&places, &axes, &targets, &load, &released);
+  PY_XDECREF(force, u, moved);
   return result;
 }
 
@@ -285,10 +266,8 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
                                     .released = released.data};
   double *to[4] = {py_f64(force), py_f64(gap), py_f64(moved), py_f64(u)};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_green_contact_solve(g, &run.run, &contact, tol, to[0], to[1], found, to[2], to[3], &lift,
-                              &report, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_green_contact_solve(g, &run.run, &contact, tol, to[0], to[1], found, to[2],
+                                             to[3], &lift, &report, &err));
   for (npy_intp k = 0; k < m; ++k) py_i32(states)[k] = (int32_t)found[k];
   rf_free(found);
   if (st < 0) {
@@ -302,16 +281,8 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
                       report.residual, (int)report.sweeps, (int)report.steps, report.elapsed_us);
 done:
   rf_free(points);
-  py_in_release(&normals);
-  py_in_release(&gaps);
-  py_in_release(&mu);
-  py_in_release(&load);
-  py_in_release(&released);
-  Py_XDECREF(force);
-  Py_XDECREF(gap);
-  Py_XDECREF(states);
-  Py_XDECREF(moved);
-  Py_XDECREF(u);
+  PY_IN_RELEASE(&normals, &gaps, &mu, &load, &released);
+  PY_XDECREF(force, gap, states, moved, u);
   return result;
 }
 
@@ -352,9 +323,7 @@ static PyObject *get_packed(PyObject *self, void *none) {
   PyObject *rank =
       py_view_i32(self, p->rank, 1, (npy_intp[]){(npy_intp)rf_green_packed_blocks(p->tiles)});
   if (begin && place && rank) return Py_BuildValue("dNNN", p->tolerance, begin, place, rank);
-  Py_XDECREF(begin);
-  Py_XDECREF(place);
-  Py_XDECREF(rank);
+  PY_XDECREF(begin, place, rank);
   return NULL;
 }
 
@@ -526,15 +495,7 @@ static PyObject *green_of_entries(PyObject *module, PyObject *args) {
   if (g->rigid) memcpy(g->rigid, rigid.data, (size_t)(RF_GREEN_RIGID * rows * 3) * sizeof(double));
   result = py_object_new(state->types[PY_GREEN], g, release, NULL);
 done:
-  py_in_release(&nodes);
-  py_in_release(&releasable);
-  py_in_release(&entries);
-  py_in_release(&modes);
-  py_in_release(&support);
-  py_in_release(&rigid);
-  py_in_release(&begin);
-  py_in_release(&place);
-  py_in_release(&rank);
+  PY_IN_RELEASE(&nodes, &releasable, &entries, &modes, &support, &rigid, &begin, &place, &rank);
   return result;
 }
 

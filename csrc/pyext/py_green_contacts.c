@@ -27,9 +27,8 @@ static PyObject *contacts_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return NULL;
   const int32_t n = released_obj ? (int32_t)released.shape[0] : 0;
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_green_contacts_create(g, &run.run, most, n, released.data, &contacts, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(
+      st = rf_green_contacts_create(g, &run.run, most, n, released.data, &contacts, &err));
   py_in_release(&released);
   if (st < 0) return py_raise(state, st, &err);
   return py_object_new_locked(type, contacts, release_contacts, green_obj);
@@ -144,11 +143,7 @@ static PyObject *contacts_places(PyObject *self, void *none) {
 static PyObject *contacts_lift(PyObject *self, void *none) {
   (void)none;
   double lift;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  lift = rf_green_contacts_lift(py_held(self));
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, lift = rf_green_contacts_lift(py_held(self)));
   return PyFloat_FromDouble(lift);
 }
 

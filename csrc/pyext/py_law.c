@@ -189,9 +189,7 @@ static PyObject *law_point(PyObject *module, PyObject *args) {
     from_lanes(A, n, k, 81, lanes, py_f64(tangent));
   }
   if (energy && stress && tangent) result = PyTuple_Pack(3, energy, stress, tangent);
-  Py_XDECREF(energy);
-  Py_XDECREF(stress);
-  Py_XDECREF(tangent);
+  PY_XDECREF(energy, stress, tangent);
   py_in_release(&in);
   return result;
 }
@@ -226,8 +224,7 @@ static PyObject *law_second(PyObject *module, PyObject *args) {
     from_lanes(P, n, k, 9, lanes, py_f64(out));
   }
 done:
-  py_in_release(&a);
-  py_in_release(&b);
+  PY_IN_RELEASE(&a, &b);
   return out;
 }
 

@@ -39,9 +39,5 @@ int py_in_loads(py_state *state, py_loads *in, PyObject *tuple, npy_intp n) {
 }
 
 void py_loads_release(py_loads *in) {
-  py_in_release(&in->ptr);
-  py_in_release(&in->node);
-  py_in_release(&in->force);
-  py_in_release(&in->patterns);
-  py_in_release(&in->coordinates);
+  PY_IN_RELEASE(&in->ptr, &in->node, &in->force, &in->patterns, &in->coordinates);
 }

@@ -1,10 +1,6 @@
 #include "pyext/py_matrix.h"
 
-void py_matrix_release(py_matrix *m) {
-  py_in_release(&m->data);
-  py_in_release(&m->indices);
-  py_in_release(&m->indptr);
-}
+void py_matrix_release(py_matrix *m) { PY_IN_RELEASE(&m->data, &m->indices, &m->indptr); }
 
 int py_in_matrix(py_state *state, py_matrix *m, PyObject *tuple, const char *name) {
   if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 3) {
@@ -108,9 +104,8 @@ static PyObject *csc_product(PyObject *module, PyObject *args) {
   double *y = py_f64(result);
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_csc_multiply(&matrix.view, &run.run, (int32_t)x.shape[1], x.data, y, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st =
+                     rf_csc_multiply(&matrix.view, &run.run, (int32_t)x.shape[1], x.data, y, &err));
   if (st < 0) {
     Py_CLEAR(result);
     py_raise(state, st, &err);

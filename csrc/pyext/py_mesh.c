@@ -14,7 +14,7 @@
 static const rf_mesh *self_mesh(PyObject *self) { return py_held(self); }
 
 const rf_mesh *py_mesh_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_MESH, "mesh", "Mesh") < 0 ? NULL : self_mesh(object);
+  return py_held_as(state, object, PY_MESH, "mesh", "Mesh");
 }
 
 static void release(void *mesh) { rf_mesh_free(mesh); }
@@ -59,36 +59,20 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     goto done;
 
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_mesh_create((rf_element_type)elements.shape[1], (int32_t)nodes.shape[0], nodes.data,
-                      (int32_t)elements.shape[0], elements.data, regions.data, &mesh, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_mesh_create((rf_element_type)elements.shape[1], (int32_t)nodes.shape[0],
+                                     nodes.data, (int32_t)elements.shape[0], elements.data,
+                                     regions.data, &mesh, &err));
   result = st < 0 ? py_raise(state, st, &err) : wrap(type, mesh);
 
 done:
-  py_in_release(&nodes);
-  py_in_release(&elements);
-  py_in_release(&regions);
+  PY_IN_RELEASE(&nodes, &elements, &regions);
   return result;
 }
 
-static PyObject *get_nodes(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_mesh *m = self_mesh(self);
-  return py_view_f64(self, m->nodes, 2, (npy_intp[]){m->n_nodes, 3});
-}
-
-static PyObject *get_elements(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_mesh *m = self_mesh(self);
-  return py_view_i32(self, m->elements, 2, (npy_intp[]){m->n_elements, (npy_intp)m->type});
-}
-
-static PyObject *get_regions(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_mesh *m = self_mesh(self);
-  return py_view_i32(self, m->regions, 1, (npy_intp[]){m->n_elements});
-}
+PY_GETTER(get_nodes, rf_mesh, m, py_view_f64(self, m->nodes, 2, (npy_intp[]){m->n_nodes, 3}))
+PY_GETTER(get_elements, rf_mesh, m,
+          py_view_i32(self, m->elements, 2, (npy_intp[]){m->n_elements, (npy_intp)m->type}))
+PY_GETTER(get_regions, rf_mesh, m, py_view_i32(self, m->regions, 1, (npy_intp[]){m->n_elements}))
 
 static PyGetSetDef mesh_getset[] = {
     {"nodes", get_nodes, NULL, "Rest positions in m, read-only (n, 3).", NULL},
@@ -110,9 +94,7 @@ static PyObject *mesh_components(PyObject *self, PyObject *arg) {
   int32_t *to = py_i32(label), count;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_mesh_components(m, by_face != 0, to, &count, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_mesh_components(m, by_face != 0, to, &count, &err));
   label = py_result(py_state_of_object(self), st, &err, label);
   return label ? Py_BuildValue("iN", (int)count, label) : NULL;
 }
@@ -135,9 +117,7 @@ static PyObject *mesh_pieces(PyObject *self, PyObject *args) {
   piece = py_new_i32(1, (npy_intp[]){m->n_elements});
   if (piece) {
     int32_t *to = py_i32(piece);
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_mesh_pieces(m, labels.data, n_labels, by_face != 0, to, &count, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_mesh_pieces(m, labels.data, n_labels, by_face != 0, to, &count, &err));
     piece = py_result(py_state_of_object(self), st, &err, piece);
   }
   py_in_release(&labels);
@@ -158,9 +138,7 @@ static PyObject *mesh_slabs(PyObject *self, PyObject *args) {
   PyObject *block = py_new_i32(1, (npy_intp[]){m->n_elements});
   if (!block) return NULL;
   int32_t *to = py_i32(block);
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_mesh_slabs(m, number, small, to, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_mesh_slabs(m, number, small, to, &err));
   return py_result(py_state_of_object(self), st, &err, block);
 }
 
@@ -174,9 +152,7 @@ static PyObject *mesh_boundary(PyObject *self, PyObject *unused) {
   rf_boundary b;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_mesh_boundary(m, &b, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_mesh_boundary(m, &b, &err));
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);
   PyObject *result = NULL;
   PyObject *nodes = py_new_i32(2, (npy_intp[]){b.n_faces, b.face_nodes});
@@ -186,8 +162,7 @@ static PyObject *mesh_boundary(PyObject *self, PyObject *unused) {
     memcpy(py_i32(element), b.element, (size_t)b.n_faces * sizeof(int32_t));
     result = PyTuple_Pack(2, nodes, element);
   }
-  Py_XDECREF(nodes);
-  Py_XDECREF(element);
+  PY_XDECREF(nodes, element);
   rf_boundary_free(&b);
   return result;
 }
@@ -199,9 +174,7 @@ static PyObject *mesh_volumes(PyObject *self, PyObject *unused) {
   PyObject *volume = py_new_f64(1, (npy_intp[]){m->n_elements});
   if (volume) {
     double *to = py_f64(volume);
-    Py_BEGIN_ALLOW_THREADS
-    rf_mesh_volumes(m, to);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(rf_mesh_volumes(m, to));
   }
   return volume;
 }
@@ -214,9 +187,7 @@ static PyObject *mesh_inverted(PyObject *self, PyObject *displacement) {
   py_in u;
   if (py_in_f64(&u, displacement, "displacement", 2, (npy_intp[]){m->n_nodes, 3}) < 0) return NULL;
   int32_t count;
-  Py_BEGIN_ALLOW_THREADS
-  count = rf_mesh_inverted(m, u.data);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(count = rf_mesh_inverted(m, u.data));
   py_in_release(&u);
   return PyLong_FromLong(count);
 }
@@ -229,9 +200,7 @@ static PyObject *mesh_quadratic(PyObject *self, PyObject *unused) {
   rf_mesh *mesh = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_mesh_quadratic(self_mesh(self), &mesh, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_mesh_quadratic(self_mesh(self), &mesh, &err));
   return st < 0 ? py_raise(py_state_of_object(self), st, &err) : wrap(Py_TYPE(self), mesh);
 }
 
@@ -262,24 +231,18 @@ PyDoc_STRVAR(voxelize_doc,
              "numbers are 0.");
 static PyObject *voxelize(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *progress, *result = NULL;
-  int resolution, fill, threads;
+  PyObject *result = NULL;
+  int resolution, fill;
   double expand;
-  if (!PyArg_ParseTuple(args, "OOipdOi:voxelize", &vertices, &triangles, &resolution, &fill,
-                        &expand, &progress, &threads))
-    return NULL;
   py_run run;
-  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  py_surface in = {0};
-  if (py_in_surface(state, &in, vertices, triangles) == 0) {
+  py_surface in;
+  if (py_surface_args(state, args, &in, &run, "ipd:voxelize", &resolution, &fill, &expand) == 0) {
     const rf_voxel_settings set = {.resolution = resolution, .expand = expand, .fill = fill != 0};
     rf_mesh *mesh = NULL;
     rf_voxel_report report = {0};
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_voxelize(&in.view, &set, &run.run, &mesh, &report, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_voxelize(&in.view, &set, &run.run, &mesh, &report, &err));
     result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_MESH], mesh);
     if (result)
       result =

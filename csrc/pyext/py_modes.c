@@ -66,9 +66,7 @@ static PyObject *linear_modes(PyObject *module, PyObject *args) {
   rf_modes_frequencies(rigid + k, value, frequency);
   result = PyTuple_Pack(3, values, frequencies, shapes);
 done:
-  Py_XDECREF(values);
-  Py_XDECREF(frequencies);
-  Py_XDECREF(shapes);
+  PY_XDECREF(values, frequencies, shapes);
   return result;
 }
 
@@ -97,10 +95,8 @@ static PyObject *modal_derivatives(PyObject *module, PyObject *args) {
         3, (npy_intp[]){(npy_intp)rf_modes_solid_pairs(shapes.solid, shapes.count), n, 3});
   if (out) {
     double *to = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_modes_solid_derivatives(shapes.solid, &shapes.run.run, shapes.count, shapes.data, to,
-                                    &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_modes_solid_derivatives(shapes.solid, &shapes.run.run, shapes.count,
+                                                   shapes.data, to, &err));
   }
   py_fields_release(&shapes);
   return py_result(state, st, &err, out);
@@ -155,8 +151,7 @@ static PyObject *matrix_modes(PyObject *module, PyObject *args) {
 done:
   py_matrix_release(&stiffness);
   py_matrix_release(&mass);
-  Py_XDECREF(values);
-  Py_XDECREF(vectors);
+  PY_XDECREF(values, vectors);
   return result;
 }
 
@@ -209,19 +204,16 @@ static PyObject *factor_solve(PyObject *module, PyObject *args) {
   if (!x || !seconds) goto done;
   double *to = py_f64(x), *time = py_f64(seconds);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = factor_and_solve(&matrix.view, places.used, &r.run, runs, columns, b.data, to, time, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = factor_and_solve(&matrix.view, places.used, &r.run, runs, columns, b.data, to,
+                                       time, &err));
   if (st < 0)
     py_raise(state, st, &err);
   else
     result = PyTuple_Pack(2, x, seconds);
 done:
   py_matrix_release(&matrix);
-  py_in_release(&places.point);
-  py_in_release(&b);
-  Py_XDECREF(x);
-  Py_XDECREF(seconds);
+  PY_IN_RELEASE(&places.point, &b);
+  PY_XDECREF(x, seconds);
   return result;
 }
 
@@ -251,9 +243,7 @@ static PyObject *derivatives_new(PyTypeObject *type, PyObject *args, PyObject *k
   if (!f) return PyErr_NoMemory();
   *f = (factored){.solid = solid};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_modes_solid_create(solid, &run.run, &f->modes, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_modes_solid_create(solid, &run.run, &f->modes, &err));
   if (st >= 0) return py_object_new(type, f, release_factored, solid_obj);
   rf_free(f);
   return py_raise(state, st, &err);
@@ -287,10 +277,8 @@ static PyObject *derivatives_pairs(PyObject *self, PyObject *args) {
   if (!out) goto done;
   double *to = py_f64(out);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_modes_held_derivatives(f->modes, f->solid, &run.run, (int32_t)k, shapes.data, begin, end,
-                                 to, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_modes_held_derivatives(f->modes, f->solid, &run.run, (int32_t)k,
+                                                shapes.data, begin, end, to, &err));
   out = py_result(state, st, &err, out);
 done:
   py_in_release(&shapes);

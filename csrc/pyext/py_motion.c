@@ -106,14 +106,8 @@ int py_motion_copy(py_state *state, PyObject *object, rf_motion **out) {
   if (!from) return -1;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(object);
-  st = rf_motion_clone(from, NULL, out, &err);
-  py_unlock(object);
-  Py_END_ALLOW_THREADS
-  if (st >= 0) return 0;
-  py_raise(state, st, &err);
-  return -1;
+  PY_UNDER_LOCK(object, st = rf_motion_clone(from, NULL, out, &err));
+  return py_done(state, st, &err);
 }
 
 int py_motion_restore(py_state *state, PyObject *object, const rf_motion *from) {
@@ -121,14 +115,8 @@ int py_motion_restore(py_state *state, PyObject *object, const rf_motion *from) 
   if (!to) return -1;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(object);
-  st = rf_motion_take(to, from, &err);
-  py_unlock(object);
-  Py_END_ALLOW_THREADS
-  if (st >= 0) return 0;
-  py_raise(state, st, &err);
-  return -1;
+  PY_UNDER_LOCK(object, st = rf_motion_take(to, from, &err));
+  return py_done(state, st, &err);
 }
 
 static void release(void *motion) { rf_motion_free(motion); }
@@ -344,8 +332,7 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
   for (int i = 0; i < 5; ++i) py_in_release(&in[i]);
-  py_in_release(&modes);
-  py_in_release(&pace);
+  PY_IN_RELEASE(&modes, &pace);
   return result;
 }
 
@@ -459,11 +446,7 @@ PyDoc_STRVAR(strain_doc,
 static PyObject *read_strain(PyObject *object, PyObject *unused) {
   (void)unused;
   double strain;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(object);
-  strain = ((rf_motion *)py_held(object))->report.strain;
-  py_unlock(object);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(object, strain = ((rf_motion *)py_held(object))->report.strain);
   return PyFloat_FromDouble(strain);
 }
 
@@ -481,11 +464,7 @@ static PyObject *read_barrier(PyObject *object, PyObject *unused) {
   rf_error err = {0};
   rf_status st;
   PyObject *result;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(object);
-  st = py_barrier_copy(work, &copy, &err);
-  py_unlock(object);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(object, st = py_barrier_copy(work, &copy, &err));
   result = st < 0 ? py_raise(py_state_of_object(object), st, &err)
                   : py_barrier_state(work->barrier, &copy);
   py_barrier_release(&copy);

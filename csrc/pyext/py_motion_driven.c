@@ -101,11 +101,7 @@ PyObject *py_motion_step_contact(PyObject *object, PyObject *args) {
 done:
   rf_driven_free(work);
   rf_free(d.found);
-  Py_XDECREF(reduced);
-  Py_XDECREF(field_reduced);
-  py_in_release(&positions);
-  py_in_release(&quaternions);
-  py_in_release(&field_qs);
-  py_in_release(&force);
+  PY_XDECREF(reduced, field_reduced);
+  PY_IN_RELEASE(&positions, &quaternions, &field_qs, &force);
   return result;
 }

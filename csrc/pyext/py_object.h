@@ -13,12 +13,35 @@ typedef struct py_object {
 } py_object;
 
 static inline void *py_held(PyObject *self) { return ((py_object *)self)->held; }
+// Defines the getter `name` of an attribute that never changes: a value by `held`, a const type *,
+// and `self`.
+#define PY_GETTER(name, type, held, ...)                \
+  static PyObject *name(PyObject *self, void *unused) { \
+    (void)unused;                                       \
+    const type *held = py_held(self);                   \
+    return __VA_ARGS__;                                 \
+  }
+// Returns the C struct of an object of exactly this type; otherwise NULL, as `py_require_type`.
+static inline void *py_held_as(py_state *state, PyObject *object, py_type_index type,
+                               const char *name, const char *wanted) {
+  return py_require_type(state, object, type, name, wanted) < 0 ? NULL : py_held(object);
+}
 // Takes the lock; call without the GIL, hold it briefly: Python may wait for it.  One who calls
 // Python while holding it must refuse to be asked again by the same thread.
 static inline void py_lock(PyObject *self) {
   PyThread_acquire_lock(((py_object *)self)->lock, WAIT_LOCK);
 }
 static inline void py_unlock(PyObject *self) { PyThread_release_lock(((py_object *)self)->lock); }
+
+// Runs one statement under the lock of an object, without the GIL.
+#define PY_UNDER_LOCK(object, ...) \
+  do {                             \
+    Py_BEGIN_ALLOW_THREADS         \
+    py_lock(object);               \
+    __VA_ARGS__;                   \
+    py_unlock(object);             \
+    Py_END_ALLOW_THREADS           \
+  } while (0)
 
 // Makes an object that owns `held`, taken over also on failure.
 PyObject *py_object_new(PyTypeObject *type, void *held, void (*release)(void *), PyObject *kept);

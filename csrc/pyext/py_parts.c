@@ -48,17 +48,12 @@ static PyObject *parts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   rf_reduced_parts *parts = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_reduced_parts_create((int32_t)r, (int32_t)m, coefficient.data, flags, volume.data,
-                               mass.data, (rf_simd)simd, &parts, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_reduced_parts_create((int32_t)r, (int32_t)m, coefficient.data, flags,
+                                              volume.data, mass.data, (rf_simd)simd, &parts, &err));
   result = st < 0 ? py_raise(state, st, &err) : wrap(type, parts);
 done:
   rf_free(flags);
-  py_in_release(&coefficient);
-  py_in_release(&general);
-  py_in_release(&volume);
-  py_in_release(&mass);
+  PY_IN_RELEASE(&coefficient, &general, &volume, &mass);
   return result;
 }
 
@@ -77,16 +72,13 @@ static PyObject *take_apart(PyObject *module, PyObject *args) {
   rf_reduced *model = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_reduced_parts_build(basis.solid, &basis.run.run, basis.count, basis.data, (rf_simd)simd,
-                              &parts, &model, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_reduced_parts_build(basis.solid, &basis.run.run, basis.count, basis.data,
+                                             (rf_simd)simd, &parts, &model, &err));
   py_fields_release(&basis);
   if (st < 0) return py_raise(state, st, &err);
   PyObject *whole = py_reduced_wrap(state, model), *apart = wrap(state->types[PY_PARTS], parts);
   if (whole && apart) result = PyTuple_Pack(2, whole, apart);
-  Py_XDECREF(whole);
-  Py_XDECREF(apart);
+  PY_XDECREF(whole, apart);
   return result;
 }
 
@@ -126,10 +118,8 @@ static PyObject *truncate_parts(PyObject *self, PyObject *r_obj) {
   rf_reduced_parts *out = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_reduced_parts_truncate(self_parts(self), r < 0 || r > INT32_MAX ? -1 : (int32_t)r, &out,
-                                 &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_reduced_parts_truncate(
+                     self_parts(self), r < 0 || r > INT32_MAX ? -1 : (int32_t)r, &out, &err));
   return st < 0 ? py_raise(state, st, &err) : wrap(Py_TYPE(self), out);
 }
 
@@ -158,18 +148,12 @@ static PyObject *arrays(PyObject *self, PyObject *unused) {
     memcpy(py_f64(mass), p->mass, (size_t)(m * r * r) * sizeof(double));
     result = PyTuple_Pack(4, coefficient, general, volume, mass);
   }
-  Py_XDECREF(coefficient);
-  Py_XDECREF(general);
-  Py_XDECREF(volume);
-  Py_XDECREF(mass);
+  PY_XDECREF(coefficient, general, volume, mass);
   return result;
 }
 
-static PyObject *get_volumes(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_reduced_parts *p = self_parts(self);
-  return py_view_f64(self, p->volume, 1, (npy_intp[]){p->n_materials});
-}
+PY_GETTER(get_volumes, rf_reduced_parts, p,
+          py_view_f64(self, p->volume, 1, (npy_intp[]){p->n_materials}))
 
 static PyGetSetDef getset[] = {
     {"volumes", get_volumes, NULL, "Volume of each material [m^3], (m,).", NULL},

@@ -8,8 +8,7 @@
 static const rf_point_tree *self_tree(PyObject *self) { return py_held(self); }
 
 const rf_point_tree *py_point_tree_get(py_state *state, PyObject *object) {
-  if (py_require_type(state, object, PY_POINT_TREE, "tree", "PointTree") < 0) return NULL;
-  return self_tree(object);
+  return py_held_as(state, object, PY_POINT_TREE, "tree", "PointTree");
 }
 
 static void release(void *tree) { rf_point_tree_free(tree); }
@@ -48,17 +47,12 @@ static PyObject *tree_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   rf_error err = {0};
   rf_status st;
   const int32_t r = motion_obj != Py_None ? (int32_t)motion.shape[2] : 0;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_point_tree_create((int32_t)n, points.data, normals.data, levels.data, r, motion.data,
-                            tilt.data, (rf_simd)simd, &run.run, &tree, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_point_tree_create((int32_t)n, points.data, normals.data, levels.data, r,
+                                           motion.data, tilt.data, (rf_simd)simd, &run.run, &tree,
+                                           &err));
   self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, tree, release, NULL);
 done:
-  py_in_release(&points);
-  py_in_release(&normals);
-  py_in_release(&levels);
-  py_in_release(&motion);
-  py_in_release(&tilt);
+  PY_IN_RELEASE(&points, &normals, &levels, &motion, &tilt);
   return self;
 }
 
@@ -101,9 +95,7 @@ static PyObject *radii(PyObject *self, PyObject *args) {
     double *to = py_f64(out);
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_point_tree_radii(t, &run.run, level, q.data, tight, to, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_point_tree_radii(t, &run.run, level, q.data, tight, to, &err));
     out = py_result(state, st, &err, out);
   }
   py_in_release(&q);
@@ -162,20 +154,9 @@ static PyObject *get_parents(PyObject *self, void *unused) {
   return out;
 }
 
-static PyObject *get_order(PyObject *self, void *unused) {
-  (void)unused;
-  return py_view_i32(self, self_tree(self)->point, 1, (npy_intp[]){self_tree(self)->n_points});
-}
-
-static PyObject *get_counts(PyObject *self, void *unused) {
-  (void)unused;
-  return py_view_i32(self, self_tree(self)->count, 1, (npy_intp[]){self_tree(self)->n_levels});
-}
-
-static PyObject *get_r(PyObject *self, void *unused) {
-  (void)unused;
-  return PyLong_FromLong(self_tree(self)->r);
-}
+PY_GETTER(get_order, rf_point_tree, t, py_view_i32(self, t->point, 1, (npy_intp[]){t->n_points}))
+PY_GETTER(get_counts, rf_point_tree, t, py_view_i32(self, t->count, 1, (npy_intp[]){t->n_levels}))
+PY_GETTER(get_r, rf_point_tree, t, PyLong_FromLong(t->r))
 
 static PyGetSetDef getset[] = {
     {"parents", get_parents, NULL, "Parent of each point (index in the shell), -1: none (n,).",

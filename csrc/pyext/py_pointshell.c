@@ -25,8 +25,7 @@ static PyObject *give_surface(rf_isosurface *s, bool with_closing) {
     result =
         with_closing ? Py_BuildValue("OOL", v, t, (long long)s->n_closing) : PyTuple_Pack(2, v, t);
   }
-  Py_XDECREF(v);
-  Py_XDECREF(t);
+  PY_XDECREF(v, t);
   rf_isosurface_free(s);
   return result;
 }
@@ -58,14 +57,11 @@ static PyObject *isosurface(PyObject *module, PyObject *args) {
     rf_isosurface s = {0};
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_isosurface_create(n, origin.data, spacing.data, values.data, value, &run.run, &s, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_isosurface_create(n, origin.data, spacing.data, values.data, value,
+                                             &run.run, &s, &err));
     result = st < 0 ? py_raise(state, st, &err) : give_surface(&s, true);
   }
-  py_in_release(&values);
-  py_in_release(&origin);
-  py_in_release(&spacing);
+  PY_IN_RELEASE(&values, &origin, &spacing);
   return result;
 }
 
@@ -86,9 +82,7 @@ static PyObject *level_set(PyObject *module, PyObject *args) {
   rf_isosurface s = {0};
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_level_set_triangulate(field, value, resolution, &run.run, &s, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_level_set_triangulate(field, value, resolution, &run.run, &s, &err));
   return st < 0 ? py_raise(state, st, &err) : give_surface(&s, false);
 }
 
@@ -171,10 +165,8 @@ static PyObject *shell_create(PyObject *module, PyObject *args) {
   rf_repulsion_report report;
   double *to = py_f64(x), *to_normals = py_f64(normals);
   double *to_areas = set.area_samples > 0 ? py_f64(areas) : NULL;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_shell_create(field, with_surface ? &in.view : NULL, &set, &run.run, to, to_normals,
-                       to_areas, &report, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_shell_create(field, with_surface ? &in.view : NULL, &set, &run.run, to,
+                                      to_normals, to_areas, &report, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -184,11 +176,7 @@ static PyObject *shell_create(PyObject *module, PyObject *args) {
   result = Py_BuildValue("OOOOOi", x, normals, areas, n_rounds, motion, (int)report.redrawn);
 
 done:
-  Py_XDECREF(x);
-  Py_XDECREF(normals);
-  Py_XDECREF(areas);
-  Py_XDECREF(n_rounds);
-  Py_XDECREF(motion);
+  PY_XDECREF(x, normals, areas, n_rounds, motion);
   py_surface_release(&in);
   return result;
 }
@@ -214,9 +202,8 @@ static PyObject *shell_thinness(PyObject *module, PyObject *args) {
     rf_error err = {0};
     rf_status st;
     double share;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_shell_thinness(field, &in.view, level_set, depth, samples, &run.run, &share, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(
+        st = rf_shell_thinness(field, &in.view, level_set, depth, samples, &run.run, &share, &err));
     result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(share);
   }
   py_surface_release(&in);
@@ -232,20 +219,16 @@ PyDoc_STRVAR(uniformity_doc,
              "the one whose level set was triangulated, or None.");
 static PyObject *shell_uniformity(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *field_obj, *points_obj, *normals_obj, *progress;
+  PyObject *field_obj, *points_obj, *normals_obj;
   PyObject *result = NULL;
   long long samples;
-  int threads;
   rf_level_set level = {0};
-  if (!PyArg_ParseTuple(args, "OOOdOOLOi:shell_uniformity", &vertices, &triangles, &field_obj,
-                        &level.value, &points_obj, &normals_obj, &samples, &progress, &threads))
-    return NULL;
   py_run run;
-  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  if (field_obj != Py_None && !(level.field = py_field_get(state, field_obj))) return NULL;
-  py_surface in = {0};
+  py_surface in;
   py_in points = {0}, normals = {0};
-  if (py_in_surface(state, &in, vertices, triangles) == 0 &&
+  if (py_surface_args(state, args, &in, &run, "OdOOL:shell_uniformity", &field_obj, &level.value,
+                      &points_obj, &normals_obj, &samples) == 0 &&
+      (field_obj == Py_None || (level.field = py_field_get(state, field_obj))) &&
       take_points(state, &points, points_obj, "points", PY_ANY) == 0 &&
       take_points(state, &normals, normals_obj, "normals", points.shape[0]) == 0) {
     rf_error err = {0};
@@ -267,8 +250,7 @@ static PyObject *shell_uniformity(PyObject *module, PyObject *args) {
       result = Py_BuildValue("ddddd", u.spacing, u.mean, u.deviation, u.least, u.gap);
   }
   py_surface_release(&in);
-  py_in_release(&points);
-  py_in_release(&normals);
+  PY_IN_RELEASE(&points, &normals);
   return result;
 }
 
@@ -278,17 +260,14 @@ PyDoc_STRVAR(areas_doc,
              "Area represented by each point, (n,).");
 static PyObject *shell_areas(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *points_obj, *normals_obj, *progress, *result = NULL;
-  int samples, threads;
+  PyObject *points_obj, *normals_obj, *result = NULL;
+  int samples;
   unsigned long long seed;
-  if (!PyArg_ParseTuple(args, "OOOOiKOi:shell_areas", &vertices, &triangles, &points_obj,
-                        &normals_obj, &samples, &seed, &progress, &threads))
-    return NULL;
   py_run run;
-  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  py_surface in = {0};
+  py_surface in;
   py_in points = {0}, normals = {0};
-  if (py_in_surface(state, &in, vertices, triangles) == 0 &&
+  if (py_surface_args(state, args, &in, &run, "OOiK:shell_areas", &points_obj, &normals_obj,
+                      &samples, &seed) == 0 &&
       take_points(state, &points, points_obj, "points", PY_ANY) == 0 &&
       take_points(state, &normals, normals_obj, "normals", points.shape[0]) == 0)
     result = py_new_f64(1, (npy_intp[]){points.shape[0]});
@@ -308,8 +287,7 @@ static PyObject *shell_areas(PyObject *module, PyObject *args) {
     result = py_result(state, st, &err, result);
   }
   py_surface_release(&in);
-  py_in_release(&points);
-  py_in_release(&normals);
+  PY_IN_RELEASE(&points, &normals);
   return result;
 }
 
@@ -325,8 +303,7 @@ static PyObject *give_points(rf_shell_points *s) {
     memcpy(py_f64(normals), s->normals, 3 * (size_t)s->n * sizeof *s->normals);
     result = PyTuple_Pack(2, points, normals);
   }
-  Py_XDECREF(points);
-  Py_XDECREF(normals);
+  PY_XDECREF(points, normals);
   rf_shell_points_free(s);
   return result;
 }
@@ -337,22 +314,16 @@ PyDoc_STRVAR(from_voxels_doc,
              "Centres of the voxels that a surface touches, and inward normals (n, 3).");
 static PyObject *shell_from_voxels(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *progress, *result = NULL;
-  int resolution, threads;
+  PyObject *result = NULL;
+  int resolution;
   double expand;
-  if (!PyArg_ParseTuple(args, "OOidOi:shell_from_voxels", &vertices, &triangles, &resolution,
-                        &expand, &progress, &threads))
-    return NULL;
   py_run run;
-  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  py_surface in = {0};
-  if (py_in_surface(state, &in, vertices, triangles) == 0) {
+  py_surface in;
+  if (py_surface_args(state, args, &in, &run, "id:shell_from_voxels", &resolution, &expand) == 0) {
     rf_shell_points s = {0};
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_shell_from_voxels(&in.view, resolution, expand, &run.run, &s, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_shell_from_voxels(&in.view, resolution, expand, &run.run, &s, &err));
     result = st < 0 ? py_raise(state, st, &err) : give_points(&s);
   }
   py_surface_release(&in);
@@ -365,21 +336,15 @@ PyDoc_STRVAR(from_depth_cube_doc,
              "Intersections of axis-parallel rays with a surface, and inward normals (n, 3).");
 static PyObject *shell_from_depth_cube(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *progress, *result = NULL;
-  int resolution, threads;
-  if (!PyArg_ParseTuple(args, "OOiOi:shell_from_depth_cube", &vertices, &triangles, &resolution,
-                        &progress, &threads))
-    return NULL;
+  PyObject *result = NULL;
+  int resolution;
   py_run run;
-  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  py_surface in = {0};
-  if (py_in_surface(state, &in, vertices, triangles) == 0) {
+  py_surface in;
+  if (py_surface_args(state, args, &in, &run, "i:shell_from_depth_cube", &resolution) == 0) {
     rf_shell_points s = {0};
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_shell_from_depth_cube(&in.view, resolution, &run.run, &s, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_shell_from_depth_cube(&in.view, resolution, &run.run, &s, &err));
     result = st < 0 ? py_raise(state, st, &err) : give_points(&s);
   }
   py_surface_release(&in);
@@ -391,25 +356,19 @@ PyDoc_STRVAR(normals_doc,
              "Inward normals of the surface features nearest to points, (n, 3).");
 static PyObject *shell_normals(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *points_obj, *progress, *result = NULL;
-  int threads;
-  if (!PyArg_ParseTuple(args, "OOOOi:shell_normals", &vertices, &triangles, &points_obj, &progress,
-                        &threads))
-    return NULL;
+  PyObject *points_obj, *result = NULL;
   py_run run;
-  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  py_surface in = {0};
+  py_surface in;
   py_in points = {0};
-  if (py_in_surface(state, &in, vertices, triangles) == 0 &&
+  if (py_surface_args(state, args, &in, &run, "O:shell_normals", &points_obj) == 0 &&
       take_points(state, &points, points_obj, "points", PY_ANY) == 0)
     result = py_new_f64(2, points.shape);
   if (result) {
     rf_error err = {0};
     rf_status st;
     double *to = py_f64(result);
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_shell_normals(&in.view, (int32_t)points.shape[0], points.data, &run.run, to, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(
+        st = rf_shell_normals(&in.view, (int32_t)points.shape[0], points.data, &run.run, to, &err));
     result = py_result(state, st, &err, result);
   }
   py_surface_release(&in);
@@ -434,9 +393,8 @@ static PyObject *farthest_order(PyObject *module, PyObject *args) {
     rf_error err = {0};
     rf_status st;
     int32_t *to = py_i32(result);
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_farthest_order((int32_t)points.shape[0], points.data, &run.run, to, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(
+        st = rf_farthest_order((int32_t)points.shape[0], points.data, &run.run, to, &err));
     result = py_result(state, st, &err, result);
   }
   py_in_release(&points);

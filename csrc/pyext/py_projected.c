@@ -12,8 +12,7 @@
 static const rf_projected *self_model(PyObject *self) { return py_held(self); }
 
 const rf_projected *py_projected_get(py_state *state, PyObject *object) {
-  const int bad = py_require_type(state, object, PY_PROJECTED, "system", "ProjectedSolid");
-  return bad < 0 ? NULL : self_model(object);
+  return py_held_as(state, object, PY_PROJECTED, "system", "ProjectedSolid");
 }
 
 static void release(void *model) { rf_projected_free(model); }
@@ -39,9 +38,7 @@ static PyObject *projected_new(PyTypeObject *type, PyObject *args, PyObject *kwa
   rf_projected *model = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_projected_create(solid, &run.run, (int32_t)r, basis.data, &model, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_projected_create(solid, &run.run, (int32_t)r, basis.data, &model, &err));
   py_in_release(&basis);
   // the model borrows the solid
   return st < 0 ? py_raise(state, st, &err) : py_object_new(type, model, release, solid_obj);
@@ -93,9 +90,7 @@ static PyObject *answer(PyObject *self, PyObject *args, py_wanted wanted, int nd
   if (out) {
     double *to = py_f64(out);
     const int64_t count = PyArray_SIZE((PyArrayObject *)out);
-    Py_BEGIN_ALLOW_THREADS
-    st = compute(m, &run.run, wanted, from.data, count, to, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = compute(m, &run.run, wanted, from.data, count, to, &err));
   }
   py_in_release(&from);
   return py_result(state, st, &err, out);
@@ -141,15 +136,8 @@ static PyObject *project(PyObject *self, PyObject *args) {
   return answer(self, args, PROJECTION, 1, (npy_intp[]){self_model(self)->r});
 }
 
-static PyObject *get_r(PyObject *self, void *unused) {
-  (void)unused;
-  return PyLong_FromLong(self_model(self)->r);
-}
-static PyObject *get_mass(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_projected *m = self_model(self);
-  return py_view_f64(self, m->mass, 2, (npy_intp[]){m->r, m->r});
-}
+PY_GETTER(get_r, rf_projected, m, PyLong_FromLong(m->r))
+PY_GETTER(get_mass, rf_projected, m, py_view_f64(self, m->mass, 2, (npy_intp[]){m->r, m->r}))
 
 static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, py_source *s) {
   const rf_projected *model = py_projected_get(state, system);

@@ -43,11 +43,7 @@ static PyObject *move(PyObject *self, PyObject *args) {
     if (py_in_f64(in + i, object[i], names[i], 1, (npy_intp[]){i == 1 ? 4 : 3}) < 0) goto done;
   memcpy(pose.position_m, in[0].data, sizeof pose.position_m);
   memcpy(pose.quaternion, in[1].data, sizeof pose.quaternion);
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  st = rf_proxy_move(py_held(self), &pose, in[2].data, in[3].data, &err);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, st = rf_proxy_move(py_held(self), &pose, in[2].data, in[3].data, &err));
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
   for (int i = 0; i < 4; ++i) py_in_release(in + i);
@@ -60,11 +56,7 @@ PyDoc_STRVAR(motion_doc,
 static PyObject *read_motion(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_proxy now;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  now = *(const rf_proxy *)py_held(self);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, now = *(const rf_proxy *)py_held(self));
   const double *const from[] = {now.pose.position_m, now.pose.quaternion, now.velocity_m_s,
                                 now.spin_rad_s};
   PyObject *out[4] = {NULL}, *result = NULL;

@@ -22,10 +22,7 @@ typedef struct point_in {
 } point_in;
 
 static void release_point(point_in *in) {
-  py_in_release(&in->rest);
-  py_in_release(&in->rows);
-  py_in_release(&in->nodes);
-  py_in_release(&in->weights);
+  PY_IN_RELEASE(&in->rest, &in->rows, &in->nodes, &in->weights);
 }
 
 static int take_rest(point_in *in, PyObject *rest) {
@@ -115,8 +112,7 @@ static PyObject *pull_steps(PyObject *module, PyObject *args) {
                                   point[2]);
 done:
   release_point(&at);
-  py_in_release(&place);
-  py_in_release(&force);
+  PY_IN_RELEASE(&place, &force);
   return result;
 }
 
@@ -352,12 +348,8 @@ static PyObject *drag(PyObject *module, PyObject *args) {
   rf_pull_drag(3 * (int32_t)moved.shape[1], &at, moved.data, way.data, py_f64(force), py_f64(u));
   result = PyTuple_Pack(2, force, u);
 done:
-  py_in_release(&moved);
-  py_in_release(&nodes);
-  py_in_release(&weights);
-  py_in_release(&way);
-  Py_XDECREF(force);
-  Py_XDECREF(u);
+  PY_IN_RELEASE(&moved, &nodes, &weights, &way);
+  PY_XDECREF(force, u);
   return result;
 }
 

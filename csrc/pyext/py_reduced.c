@@ -12,8 +12,7 @@
 static const rf_reduced *self_model(PyObject *self) { return py_held(self); }
 
 const rf_reduced *py_reduced_get(py_state *state, PyObject *object) {
-  const int bad = py_require_type(state, object, PY_REDUCED, "system", "ReducedSolid or Solid");
-  return bad < 0 ? NULL : self_model(object);
+  return py_held_as(state, object, PY_REDUCED, "system", "ReducedSolid or Solid");
 }
 
 static void release(void *model) { rf_reduced_free(model); }
@@ -57,16 +56,11 @@ static PyObject *reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   rf_reduced *model = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_reduced_create((int32_t)r, (int32_t)basis.shape[1], nodes.data, basis.data, mass.data,
-                         coefficient.data, (rf_simd)simd, &model, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_reduced_create((int32_t)r, (int32_t)basis.shape[1], nodes.data, basis.data,
+                                        mass.data, coefficient.data, (rf_simd)simd, &model, &err));
   result = st < 0 ? py_raise(state, st, &err) : wrap(type, model);
 done:
-  py_in_release(&basis);
-  py_in_release(&mass);
-  py_in_release(&coefficient);
-  py_in_release(&nodes);
+  PY_IN_RELEASE(&basis, &mass, &coefficient, &nodes);
   return result;
 }
 
@@ -90,10 +84,8 @@ static PyObject *reduce(PyObject *module, PyObject *args) {
   rf_reduced *model = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_reduced_build(basis.solid, &basis.run.run, basis.count, basis.data, blocks.data,
-                        (rf_simd)simd, &model, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_reduced_build(basis.solid, &basis.run.run, basis.count, basis.data,
+                                       blocks.data, (rf_simd)simd, &model, &err));
   result = st < 0 ? py_raise(state, st, &err) : py_reduced_wrap(state, model);
 done:
   py_in_release(&blocks);
@@ -121,9 +113,7 @@ static int evaluate(PyObject *self, PyObject *q_obj, bool definite, double *ener
   Py_END_ALLOW_THREADS
   rf_free(work);
   py_in_release(&q);
-  if (st >= 0) return 0;
-  py_raise(py_state_of_object(self), st, &err);
-  return -1;
+  return py_done(py_state_of_object(self), st, &err);
 }
 
 PyDoc_STRVAR(force_doc,
@@ -192,9 +182,7 @@ static PyObject *mapped(PyObject *self, linear_map map, py_in *from, int ndim,
   PyObject *out = py_new_f64(ndim, shape);
   if (out) {
     double *to = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS
-    map(self_model(self), from->data, to);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(map(self_model(self), from->data, to));
   }
   py_in_release(from);
   return out;
@@ -230,9 +218,7 @@ static PyObject *truncate_to(PyObject *self, PyObject *args) {
   rf_reduced *model = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_reduced_truncate(self_model(self), r, &model, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_reduced_truncate(self_model(self), r, &model, &err));
   return st < 0 ? py_raise(state, st, &err) : wrap(Py_TYPE(self), model);
 }
 
@@ -276,20 +262,10 @@ done:
   return out;
 }
 
-static PyObject *get_r(PyObject *self, void *unused) {
-  (void)unused;
-  return PyLong_FromLong(self_model(self)->r);
-}
-static PyObject *get_basis(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_reduced *m = self_model(self);
-  return py_view_f64(self, m->basis, 3, (npy_intp[]){m->r, m->n_nodes, 3});
-}
-static PyObject *get_mass(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_reduced *m = self_model(self);
-  return py_view_f64(self, m->mass, 2, (npy_intp[]){m->r, m->r});
-}
+PY_GETTER(get_r, rf_reduced, m, PyLong_FromLong(m->r))
+PY_GETTER(get_basis, rf_reduced, m,
+          py_view_f64(self, m->basis, 3, (npy_intp[]){m->r, m->n_nodes, 3}))
+PY_GETTER(get_mass, rf_reduced, m, py_view_f64(self, m->mass, 2, (npy_intp[]){m->r, m->r}))
 static PyObject *get_coefficients(PyObject *self, void *unused) {
   (void)unused;
   const rf_polynomial *p = self_model(self)->polynomial;
@@ -307,17 +283,11 @@ static PyObject *get_cubature(PyObject *self, void *unused) {
                        py_view_f64(self, c->weight, 1, &p), py_view_i32(self, c->material, 1, &p),
                        linear);
 }
-static PyObject *get_simd(PyObject *self, void *unused) {
-  (void)unused;
-  return PyLong_FromLong(rf_reduced_simd(self_model(self)));
-}
-static PyObject *get_stream_bytes(PyObject *self, void *unused) {
-  (void)unused;
-  return PyLong_FromLongLong(
-      self_model(self)->polynomial
-          ? self_model(self)->polynomial->stream_count * (int64_t)sizeof(double)
-          : (int64_t)rf_reduced_step_numbers(self_model(self)) * (int64_t)sizeof(double));
-}
+PY_GETTER(get_simd, rf_reduced, m, PyLong_FromLong(rf_reduced_simd(m)))
+PY_GETTER(get_stream_bytes, rf_reduced, m,
+          PyLong_FromLongLong((int64_t)sizeof(double) *
+                              (m->polynomial ? m->polynomial->stream_count
+                                             : (int64_t)rf_reduced_step_numbers(m))))
 
 static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, py_source *s) {
   const rf_reduced *model = py_reduced_get(state, system);

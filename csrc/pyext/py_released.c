@@ -35,9 +35,8 @@ static PyObject *green_released(PyObject *module, PyObject *args) {
     py_in_release(&released);
     return NULL;
   }
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_green_released_create(g, &run.run, (int32_t)released.shape[0], released.data, &out, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_green_released_create(g, &run.run, (int32_t)released.shape[0],
+                                               released.data, &out, &err));
   py_in_release(&released);
   return st < 0 ? py_raise(state, st, &err) : wrap(state, out, green_obj);
 }
@@ -86,12 +85,7 @@ static PyObject *of_entries(PyObject *module, PyObject *args) {
   memcpy(h->added, added.data, (size_t)(3 * (npy_intp)set.count * n) * sizeof(double));
   result = wrap(state, h, object[0]);
 done:
-  py_in_release(&nodes);
-  py_in_release(&releasable);
-  py_in_release(&modes);
-  py_in_release(&support);
-  py_in_release(&firm);
-  py_in_release(&added);
+  PY_IN_RELEASE(&nodes, &releasable, &modes, &support, &firm, &added);
   return result;
 }
 

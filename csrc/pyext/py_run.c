@@ -57,9 +57,7 @@ int py_interrupt_init(py_interrupt *i) {
   PyObject *thread = module ? PyObject_CallMethod(module, "main_thread", NULL) : NULL;
   PyObject *ident = thread ? PyObject_GetAttrString(thread, "ident") : NULL;
   const unsigned long number = ident ? PyLong_AsUnsignedLong(ident) : 0;
-  Py_XDECREF(ident);
-  Py_XDECREF(thread);
-  Py_XDECREF(module);
+  PY_XDECREF(ident, thread, module);
   *i = (py_interrupt){.of_main = number == PyThread_get_thread_ident()};
   return PyErr_Occurred() ? -1 : 0;
 }

@@ -66,8 +66,7 @@ static int ask_law(py_state *state, PyObject *function, npy_intp n, const double
   } else if (answer) {
     py_fail(state, PY_INTERNAL_ERROR, "a function of the system must return %zd doubles", count);
   }
-  Py_XDECREF(at);
-  Py_XDECREF(answer);
+  PY_XDECREF(at, answer);
   return result;
 }
 
@@ -200,9 +199,7 @@ static int ask_python(PyObject *hessian, npy_intp n, const double *a, const doub
     result = 0;
   }
   py_in_release(&product);
-  Py_XDECREF(first);
-  Py_XDECREF(second);
-  Py_XDECREF(answer);
+  PY_XDECREF(first, second, answer);
   return result;
 }
 
@@ -257,9 +254,7 @@ static PyObject *modes(PyObject *self, PyObject *args) {
   if (!values || !frequencies || !shapes) goto done;
   double *value = py_f64(values), *shape = py_f64(shapes);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_modes_linear(system_of(self), &run.run, k, value, shape, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_modes_linear(system_of(self), &run.run, k, value, shape, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -267,9 +262,7 @@ static PyObject *modes(PyObject *self, PyObject *args) {
   rf_modes_frequencies(k, value, py_f64(frequencies));
   result = PyTuple_Pack(3, values, frequencies, shapes);
 done:
-  Py_XDECREF(values);
-  Py_XDECREF(frequencies);
-  Py_XDECREF(shapes);
+  PY_XDECREF(values, frequencies, shapes);
   return result;
 }
 
@@ -299,9 +292,7 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
   call c = {system_of(self), hessian};
   const rf_modes_system system = system_for(&c);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_modes_derivatives(&system, &run.run, k, shapes.data, to, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_modes_derivatives(&system, &run.run, k, shapes.data, to, &err));
   out = py_result(state, st, &err, out);
 done:
   py_in_release(&shapes);
@@ -318,8 +309,7 @@ static PyObject *basis_arrays(int32_t r, int32_t n, const double *vectors, int32
     memcpy(py_f64(values), spectrum, (size_t)n_spectrum * sizeof *spectrum);
     result = more ? PyTuple_Pack(3, basis, values, more) : PyTuple_Pack(2, basis, values);
   }
-  Py_XDECREF(basis);
-  Py_XDECREF(values);
+  PY_XDECREF(basis, values);
   return result;
 }
 
@@ -376,8 +366,7 @@ static PyObject *mass_pca(PyObject *self, PyObject *args) {
 done:
   rf_free(copy);
   rf_free(spectrum);
-  py_in_release(&vectors);
-  py_in_release(&weights);
+  PY_IN_RELEASE(&vectors, &weights);
   return result;
 }
 
@@ -410,10 +399,9 @@ static PyObject *derivative_basis(PyObject *self, PyObject *args) {
   const rf_modes_system system = system_for(&c);
   rf_status st = take_room(count, n, &vectors, &spectrum, &n_spectrum, &err);
   if (st >= 0) {
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_basis_system_derivatives(&system, &((py_second_order *)self)->matrices.mass, &run.run,
-                                     k, at_most != 0, &r, value, vectors, spectrum, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_basis_system_derivatives(
+                       &system, &((py_second_order *)self)->matrices.mass, &run.run, k,
+                       at_most != 0, &r, value, vectors, spectrum, &err));
   }
   if (st < 0) {
     py_raise(state, st, &err);

@@ -340,9 +340,7 @@ static PyObject *snapshot(PyObject *self, PyObject *unused) {
       Py_DECREF(out);
       return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS
-    number = rf_session_snapshot(session, to, &bytes);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(number = rf_session_snapshot(session, to, &bytes));
   } while (number == RF_BROADCAST_LOST);
   if (number == 0) {
     Py_DECREF(out);
@@ -497,9 +495,7 @@ static PyObject *restore(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "iO:restore", &k, &simulation)) return NULL;
   py_state *state = py_state_of_object(self);
   PyObject *result = NULL;
-  Py_BEGIN_ALLOW_THREADS
-  lock(self);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(lock(self));
   // locked until copied: another thread may start the session
   const rf_tick *tick = rf_session_loop(self_session(self))->tick;
   const rf_motion *from = rf_tick_simulation(tick, k);

@@ -34,19 +34,13 @@ static PyObject *modal_response(PyObject *module, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   double *to = py_f64(u), *coordinate = py_f64(q);
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_modes_response((int32_t)k, (int32_t)n, values.data, shapes.data, (int32_t)nodes.shape[0],
-                         nodes.data, force.data, modal.data, coordinate, to, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_modes_response((int32_t)k, (int32_t)n, values.data, shapes.data,
+                                        (int32_t)nodes.shape[0], nodes.data, force.data, modal.data,
+                                        coordinate, to, &err));
   result = st < 0 ? py_raise(state, st, &err) : PyTuple_Pack(2, u, q);
 done:
-  py_in_release(&values);
-  py_in_release(&shapes);
-  py_in_release(&nodes);
-  py_in_release(&force);
-  py_in_release(&modal);
-  Py_XDECREF(u);
-  Py_XDECREF(q);
+  PY_IN_RELEASE(&values, &shapes, &nodes, &force, &modal);
+  PY_XDECREF(u, q);
   return result;
 }
 
@@ -94,9 +88,8 @@ static PyObject *thin(PyObject *module, PyObject *args) {
   rf_status st = RF_OK;
   bool *keep = rf_alloc((size_t)count, sizeof *keep);
   if (keep) {
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_thin(&run.run, count, points.shape[1], points.data, distance, keep, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(
+        st = rf_thin(&run.run, count, points.shape[1], points.data, distance, keep, &err));
   }
   py_in_release(&points);
   return kept_indices(state, st, &err, count, keep);
@@ -118,9 +111,7 @@ static PyObject *dense_loads(PyObject *module, PyObject *args) {
   if (n < 1) return py_fail(state, PY_INPUT_ERROR, "n must be at least 1, got %d", n);
   if (py_in_loads(state, &loads, tuple, n) < 0) goto done;
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_loads_dense(&loads.view, n, &points, &dim, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_loads_dense(&loads.view, n, &points, &dim, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -151,10 +142,8 @@ static PyObject *thin_shapes(PyObject *module, PyObject *args) {
   rf_status st = RF_OK;
   bool *keep = rf_alloc((size_t)shapes.count, sizeof *keep);
   if (keep) {
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_thin_shapes(shapes.solid, &shapes.run.run, shapes.count, shapes.data, distance, keep,
-                        &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_thin_shapes(shapes.solid, &shapes.run.run, shapes.count, shapes.data,
+                                       distance, keep, &err));
   }
   py_fields_release(&shapes);
   return kept_indices(state, st, &err, shapes.count, keep);
@@ -176,9 +165,8 @@ static PyObject *mass_product(PyObject *module, PyObject *args) {
   rf_status st = RF_OK;
   if (out) {
     double *to = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_solid_mass_multiply(fields.solid, &fields.run.run, fields.count, fields.data, to, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_solid_mass_multiply(fields.solid, &fields.run.run, fields.count,
+                                               fields.data, to, &err));
   }
   py_fields_release(&fields);
   return py_result(state, st, &err, out);
@@ -203,10 +191,8 @@ static PyObject *independent(PyObject *module, PyObject *args) {
   rf_status st = RF_OK;
   if (out) {
     double *to = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_basis_independent(vectors.solid, &vectors.run.run, vectors.count, vectors.data,
-                              tolerance, to, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_basis_independent(vectors.solid, &vectors.run.run, vectors.count,
+                                             vectors.data, tolerance, to, &err));
   }
   py_fields_release(&vectors);
   return py_result(state, st, &err, out);

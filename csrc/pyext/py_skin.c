@@ -34,13 +34,11 @@ static PyObject *skin_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   rf_skin *skin = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_skin_create(model, mesh, embedding, points.data, normals.data, &run.run, &skin, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_skin_create(model, mesh, embedding, points.data, normals.data, &run.run,
+                                     &skin, &err));
   self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, skin, release, NULL);
 done:
-  py_in_release(&points);
-  py_in_release(&normals);
+  PY_IN_RELEASE(&points, &normals);
   return self;
 }
 
@@ -65,14 +63,11 @@ static PyObject *evaluate(PyObject *self, PyObject *args, int normals) {
   double *to = py_f64(out);
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_skin_evaluate(s, &run.run, q.data, (int32_t)count, which.data, normals ? NULL : to,
-                        normals ? to : NULL, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_skin_evaluate(s, &run.run, q.data, (int32_t)count, which.data,
+                                       normals ? NULL : to, normals ? to : NULL, &err));
   out = py_result(state, st, &err, out);
 done:
-  py_in_release(&q);
-  py_in_release(&which);
+  PY_IN_RELEASE(&q, &which);
   return out;
 }
 
@@ -89,31 +84,17 @@ static PyObject *normals(PyObject *self, PyObject *args) { return evaluate(self,
 PyDoc_STRVAR(project_doc,
              "project($self, points, forces, /)\n--\n\n"
              "Reduced force (r,) of forces (k, 3) at points (k,).");
+static void push(const void *skin, int32_t n, const int32_t *point, const double *force,
+                 double *to) {
+  rf_skin_project_rt(skin, n, point, force, to);
+}
 static PyObject *project(PyObject *self, PyObject *args) {
   const rf_skin *s = self_skin(self);
-  PyObject *which_obj, *forces_obj, *out = NULL;
-  py_in which = {0}, forces = {0};
-  if (!PyArg_ParseTuple(args, "OO:project", &which_obj, &forces_obj)) return NULL;
-  if (py_in_i32(&which, which_obj, "where", 1, (npy_intp[]){PY_ANY}, 0, s->n_points - 1) < 0 ||
-      py_in_f64(&forces, forces_obj, "force", 2, (npy_intp[]){which.shape[0], 3}) < 0)
-    goto done;
-  out = py_new_f64(1, (npy_intp[]){s->r});
-  if (!out) goto done;
-  double *to = py_f64(out);
-  Py_BEGIN_ALLOW_THREADS
-  rf_skin_project_rt(s, (int32_t)which.shape[0], which.data, forces.data, to);
-  Py_END_ALLOW_THREADS
-done:
-  py_in_release(&which);
-  py_in_release(&forces);
-  return out;
+  return py_project(args, s, "where", "force", s->n_points, s->r, push);
 }
 
-static PyObject *get_motion(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_skin *s = self_skin(self);
-  return py_view_f64(self, s->motion, 3, (npy_intp[]){s->n_points, 3, s->r});
-}
+PY_GETTER(get_motion, rf_skin, s,
+          py_view_f64(self, s->motion, 3, (npy_intp[]){s->n_points, 3, s->r}))
 
 static PyObject *get_tilt(PyObject *self, void *unused) {
   (void)unused;

@@ -18,7 +18,7 @@
 static const rf_solid *self_solid(PyObject *self) { return py_held(self); }
 
 const rf_solid *py_solid_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_SOLID, "solid", "Solid") < 0 ? NULL : self_solid(object);
+  return py_held_as(state, object, PY_SOLID, "solid", "Solid");
 }
 
 static int require_follows(py_state *state, py_in *in, npy_intp count, const char *name,
@@ -84,15 +84,12 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                  .n_fixed = (int32_t)fixed.shape[0],
                                  .quadrature = quadrature,
                                  .simd = (rf_simd)simd};
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_solid_create(mesh, &set, &run.run, &solid, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_solid_create(mesh, &set, &run.run, &solid, &err));
   // the solid borrows the mesh
   result = st < 0 ? py_raise(state, st, &err) : py_object_new(type, solid, release, mesh_obj);
 done:
   rf_free(materials);
-  py_in_release(&element);
-  py_in_release(&fixed);
+  PY_IN_RELEASE(&element, &fixed);
   return result;
 }
 
@@ -106,9 +103,7 @@ PyObject *py_csc_out(rf_csc *a) {
     memcpy(py_i32(indptr), a->colptr, (size_t)columns * sizeof *a->colptr);
     result = PyTuple_Pack(3, data, indices, indptr);
   }
-  Py_XDECREF(data);
-  Py_XDECREF(indices);
-  Py_XDECREF(indptr);
+  PY_XDECREF(data, indices, indptr);
   rf_csc_free(a);
   return result;
 }
@@ -122,9 +117,7 @@ static PyObject *solid_mass(PyObject *self, PyObject *args) {
   rf_csc matrix = {0};
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_solid_full_mass(self_solid(self), lumped != 0, &matrix, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_solid_full_mass(self_solid(self), lumped != 0, &matrix, &err));
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);
   return py_csc_out(&matrix);
 }
@@ -169,9 +162,8 @@ static PyObject *solid_stiffness(PyObject *self, PyObject *args) {
   rf_csc matrix = {0};
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = full_stiffness(s, &run.run, definite ? RF_TANGENT_DEFINITE : 0, u.data, &matrix, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(
+      st = full_stiffness(s, &run.run, definite ? RF_TANGENT_DEFINITE : 0, u.data, &matrix, &err));
   py_in_release(&u);
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);
   return py_csc_out(&matrix);
@@ -281,10 +273,8 @@ static PyObject *solid_measure(PyObject *self, PyObject *args) {
   rf_status st = RF_OK;
   if (result) {
     double *to = py_f64(result);
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_solid_measures(s, &run.run, u.data, kind == 0 ? to : NULL, kind == 1 ? to : NULL,
-                           kind == 2 ? to : NULL, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_solid_measures(s, &run.run, u.data, kind == 0 ? to : NULL,
+                                          kind == 1 ? to : NULL, kind == 2 ? to : NULL, &err));
   }
   py_in_release(&u);
   return py_result(state, st, &err, result);
@@ -299,9 +289,7 @@ static PyObject *solid_inverted(PyObject *self, PyObject *displacement) {
   py_in u;
   if (py_in_motion(py_state_of_object(self), &u, displacement, "u", s) < 0) return NULL;
   int32_t count;
-  Py_BEGIN_ALLOW_THREADS
-  count = rf_solid_inverted(s, u.data);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(count = rf_solid_inverted(s, u.data));
   py_in_release(&u);
   return PyLong_FromLong(count);
 }
@@ -350,13 +338,10 @@ static PyObject *solid_hessian_product(PyObject *self, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   double *to = py_f64(result);
-  Py_BEGIN_ALLOW_THREADS
-  st = hessian_products(s, &run.run, (int32_t)a.shape[0], a.data, b.data, to, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = hessian_products(s, &run.run, (int32_t)a.shape[0], a.data, b.data, to, &err));
   result = py_result(state, st, &err, result);
 done:
-  py_in_release(&a);
-  py_in_release(&b);
+  PY_IN_RELEASE(&a, &b);
   return result;
 }
 
@@ -367,9 +352,7 @@ static PyObject *solid_require_held(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_solid_require_held(self_solid(self), &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_solid_require_held(self_solid(self), &err));
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);
   Py_RETURN_NONE;
 }
@@ -417,9 +400,7 @@ static PyObject *solid_time_evaluate(PyObject *self, PyObject *args) {
   rf_status st = RF_OK;
   if (seconds) {
     double *to = py_f64(seconds);
-    Py_BEGIN_ALLOW_THREADS
-    st = time_evaluations(s, &run.run, u.data, tangent, kind, runs, to, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = time_evaluations(s, &run.run, u.data, tangent, kind, runs, to, &err));
   }
   py_in_release(&u);
   return py_result(state, st, &err, seconds);
@@ -438,9 +419,7 @@ static PyObject *solid_rigid_body(PyObject *self, PyObject *args) {
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_solid_rigid_body(self_solid(self), &run.run, &body, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_solid_rigid_body(self_solid(self), &run.run, &body, &err));
   if (st < 0) return py_raise(state, st, &err);
   PyObject *centre = py_new_f64(1, (npy_intp[]){3}), *inertia = py_new_f64(2, (npy_intp[]){3, 3});
   PyObject *result = NULL;
@@ -449,8 +428,7 @@ static PyObject *solid_rigid_body(PyObject *self, PyObject *args) {
     memcpy(py_f64(inertia), body.inertia, sizeof body.inertia);
     result = Py_BuildValue("(dOO)", body.mass, centre, inertia);
   }
-  Py_XDECREF(centre);
-  Py_XDECREF(inertia);
+  PY_XDECREF(centre, inertia);
   return result;
 }
 
@@ -485,54 +463,15 @@ static PyObject *get_mesh(PyObject *self, void *unused) {
   return Py_NewRef(((py_object *)self)->kept);
 }
 
-static PyObject *get_fixed(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_solid *s = self_solid(self);
-  return py_view_i32(self, s->fixed, 1, (npy_intp[]){s->n_fixed});
-}
-
-static PyObject *get_free(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_solid *s = self_solid(self);
-  return py_view_i32(self, s->free, 1, (npy_intp[]){s->n_free});
-}
-
-static PyObject *get_lumped(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_solid *s = self_solid(self);
-  return py_view_f64(self, s->lumped, 1, (npy_intp[]){s->mesh->n_nodes});
-}
-
-static PyObject *get_steps_lumped(PyObject *self, void *unused) {
-  (void)unused;
-  return PyBool_FromLong(rf_solid_steps_lumped(self_solid(self)));
-}
-
-static PyObject *get_volume(PyObject *self, void *unused) {
-  (void)unused;
-  return PyFloat_FromDouble(self_solid(self)->total_volume);
-}
-
-static PyObject *get_n_gauss(PyObject *self, void *unused) {
-  (void)unused;
-  return PyLong_FromLong(self_solid(self)->n_gauss);
-}
-
-static PyObject *get_congruent(PyObject *self, void *unused) {
-  (void)unused;
-  return PyBool_FromLong(self_solid(self)->congruent);
-}
-
-static PyObject *get_simd(PyObject *self, void *unused) {
-  (void)unused;
-  return PyLong_FromLong(self_solid(self)->simd);
-}
-
-static PyObject *get_entries(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_solid *s = self_solid(self);
-  return PyLong_FromLong(s->graph.ptr[s->mesh->n_nodes]);
-}
+PY_GETTER(get_fixed, rf_solid, s, py_view_i32(self, s->fixed, 1, (npy_intp[]){s->n_fixed}))
+PY_GETTER(get_free, rf_solid, s, py_view_i32(self, s->free, 1, (npy_intp[]){s->n_free}))
+PY_GETTER(get_lumped, rf_solid, s, py_view_f64(self, s->lumped, 1, (npy_intp[]){s->mesh->n_nodes}))
+PY_GETTER(get_steps_lumped, rf_solid, s, PyBool_FromLong(rf_solid_steps_lumped(s)))
+PY_GETTER(get_volume, rf_solid, s, PyFloat_FromDouble(s->total_volume))
+PY_GETTER(get_n_gauss, rf_solid, s, PyLong_FromLong(s->n_gauss))
+PY_GETTER(get_congruent, rf_solid, s, PyBool_FromLong(s->congruent))
+PY_GETTER(get_simd, rf_solid, s, PyLong_FromLong(s->simd))
+PY_GETTER(get_entries, rf_solid, s, PyLong_FromLong(s->graph.ptr[s->mesh->n_nodes]))
 
 static PyGetSetDef solid_getset[] = {
     {"mesh", get_mesh, NULL, "The _core.Mesh.", NULL},

@@ -22,9 +22,7 @@ static PyObject *reduced_eigenvalues(PyObject *module, PyObject *args) {
   rf_status st = RF_OK;
   if (out) {
     double *values = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_spectrum_reduced(model, q.data, values, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_spectrum_reduced(model, q.data, values, &err));
   }
   py_in_release(&q);
   return py_result(state, st, &err, out);
@@ -88,9 +86,7 @@ static PyObject *solid_highest(PyObject *module, PyObject *args) {
   double highest = 0.0;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = highest_at_rest(solid, &run.run, lumped, tol, &highest, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = highest_at_rest(solid, &run.run, lumped, tol, &highest, &err));
   return st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(highest);
 }
 

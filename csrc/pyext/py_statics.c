@@ -53,14 +53,12 @@ PyObject *py_solid_solve_static(PyObject *self, PyObject *args) {
   double *solution = py_f64(u);
   const double *force = in[0].data ? in[0].data : py_f64(zero);
   if (in[2].data) memcpy(solution, in[2].data, 3 * (size_t)n * sizeof *solution);
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_statics_solve_solid(s, &run.run, &set, force, in[1].data, solution, &report, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(
+      st = rf_statics_solve_solid(s, &run.run, &set, force, in[1].data, solution, &report, &err));
   result = outcome(state, st, &err, u, &report);
 done:
   for (int k = 0; k < 3; ++k) py_in_release(in + k);
-  Py_XDECREF(u);
-  Py_XDECREF(zero);
+  PY_XDECREF(u, zero);
   return result;
 }
 
@@ -91,16 +89,14 @@ static PyObject *reduced_static(PyObject *self, PyObject *args, npy_intp r, cons
   double *solution = py_f64(q);
   const double *load = force.data ? force.data : py_f64(zero);
   if (start.data) memcpy(solution, start.data, (size_t)r * sizeof *solution);
-  Py_BEGIN_ALLOW_THREADS
-  st = model ? rf_statics_solve_reduced(model, &run.run, &set, load, solution, &report, &err)
-             : rf_statics_solve_projected(projected, &run.run, &set, load, solution, &report, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(
+      st = model ? rf_statics_solve_reduced(model, &run.run, &set, load, solution, &report, &err)
+                 : rf_statics_solve_projected(projected, &run.run, &set, load, solution, &report,
+                                              &err));
   result = outcome(state, st, &err, q, &report);
 done:
-  py_in_release(&force);
-  py_in_release(&start);
-  Py_XDECREF(q);
-  Py_XDECREF(zero);
+  PY_IN_RELEASE(&force, &start);
+  PY_XDECREF(q, zero);
   return result;
 }
 
@@ -139,10 +135,7 @@ static PyObject *columns(int32_t count, const outcomes *o) {
     }
     result = PyTuple_Pack(4, found, fraction, iterations, shifted);
   }
-  Py_XDECREF(fraction);
-  Py_XDECREF(found);
-  Py_XDECREF(iterations);
-  Py_XDECREF(shifted);
+  PY_XDECREF(fraction, found, iterations, shifted);
   return result;
 }
 
@@ -181,9 +174,7 @@ PyObject *py_solid_solve_loads(PyObject *self, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   double *solution = py_f64(u);
-  Py_BEGIN_ALLOW_THREADS
-  st = solve_loads(s, &run.run, &set, &loads.view, solution, &o, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = solve_loads(s, &run.run, &set, &loads.view, solution, &o, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -197,7 +188,6 @@ done:
   rf_free(o.reports);
   rf_free(o.statuses);
   py_loads_release(&loads);
-  Py_XDECREF(u);
-  Py_XDECREF(reports);
+  PY_XDECREF(u, reports);
   return result;
 }

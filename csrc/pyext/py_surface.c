@@ -1,6 +1,7 @@
 // Surfaces as arguments, and the functions on them that need no type.
 #include "pyext/py_surface.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -28,10 +29,27 @@ int py_in_surface(py_state *state, py_surface *in, PyObject *vertices, PyObject 
   return 0;
 }
 
-void py_surface_release(py_surface *in) {
-  py_in_release(&in->vertices);
-  py_in_release(&in->triangles);
+int py_surface_args(py_state *state, PyObject *args, py_surface *in, py_run *run,
+                    const char *format, ...) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(args);
+  *in = (py_surface){0};
+  PyObject *between = n < 4 ? NULL : PyTuple_GetSlice(args, 2, n - 2);
+  if (n < 4)
+    PyErr_Format(PyExc_TypeError, "%s takes at least 4 arguments, got %zd", strchr(format, ':') + 1,
+                 n);
+  if (!between) return -1;
+  va_list addresses;
+  va_start(addresses, format);
+  int threads;
+  const int good = PyArg_VaParse(between, format, addresses) &&
+                   PyArg_Parse(PyTuple_GET_ITEM(args, n - 1), "i", &threads);
+  va_end(addresses);
+  Py_DECREF(between);
+  if (!good || py_run_init(state, run, PyTuple_GET_ITEM(args, n - 2), threads) < 0) return -1;
+  return py_in_surface(state, in, PyTuple_GET_ITEM(args, 0), PyTuple_GET_ITEM(args, 1));
 }
+
+void py_surface_release(py_surface *in) { PY_IN_RELEASE(&in->vertices, &in->triangles); }
 
 static PyObject *sealed_copy(py_in *in) {
   PyObject *copy = PyArray_NewCopy(in->array, NPY_CORDER);
@@ -49,8 +67,7 @@ static PyObject *surface_seal(PyObject *module, PyObject *args) {
   if (py_in_surface(py_state_of_module(module), &in, vertices, triangles) == 0) {
     PyObject *v = sealed_copy(&in.vertices), *t = v ? sealed_copy(&in.triangles) : NULL;
     if (t) result = PyTuple_Pack(2, v, t);
-    Py_XDECREF(v);
-    Py_XDECREF(t);
+    PY_XDECREF(v, t);
   }
   py_surface_release(&in);
   return result;
@@ -96,9 +113,7 @@ static PyObject *surface_merge(PyObject *module, PyObject *arg) {
     rf_error err = {0};
     int32_t *first = py_i32(result);
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_surface_merge((int32_t)vertices.shape[0], vertices.data, first, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_surface_merge((int32_t)vertices.shape[0], vertices.data, first, &err));
     result = py_result(state, st, &err, result);
   }
   py_in_release(&vertices);
@@ -119,9 +134,7 @@ static PyObject *surface_normals(PyObject *module, PyObject *args) {
       double *to = py_f64(out);
       rf_error err = {0};
       rf_status st;
-      Py_BEGIN_ALLOW_THREADS
-      st = rf_surface_normals(&in.view, to, &err);
-      Py_END_ALLOW_THREADS
+      PY_WITHOUT_GIL(st = rf_surface_normals(&in.view, to, &err));
       out = py_result(state, st, &err, out);
     }
   }
@@ -146,15 +159,12 @@ static PyObject *surface_cast(PyObject *module, PyObject *args) {
       py_in_f64(&origin, origin_obj, "origin", 1, &three) == 0 &&
       py_in_f64(&direction, direction_obj, "direction", 1, &three) == 0) {
     rf_hit hit;
-    Py_BEGIN_ALLOW_THREADS
-    hit = rf_surface_cast(&in.view, origin.data, direction.data);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(hit = rf_surface_cast(&in.view, origin.data, direction.data));
     result = Py_BuildValue("idddd", hit.triangle, hit.distance, hit.barycentric[0],
                            hit.barycentric[1], hit.barycentric[2]);
   }
   py_surface_release(&in);
-  py_in_release(&origin);
-  py_in_release(&direction);
+  PY_IN_RELEASE(&origin, &direction);
   return result;
 }
 
@@ -228,15 +238,11 @@ PyDoc_STRVAR(crossings_doc,
              "without `all` only (any meet, any cross).");
 static PyObject *surface_crossings(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *progress, *result = NULL;
-  int all, threads;
+  PyObject *result = NULL;
+  int all;
   py_run run;
-  if (!PyArg_ParseTuple(args, "OOpOi:surface_crossings", &vertices, &triangles, &all, &progress,
-                        &threads) ||
-      py_run_init(state, &run, progress, threads) < 0)
-    return NULL;
-  py_surface in = {0};
-  if (py_in_surface(state, &in, vertices, triangles) == 0) {
+  py_surface in;
+  if (py_surface_args(state, args, &in, &run, "p:surface_crossings", &all) == 0) {
     rf_crossings found = {0};
     rf_closest *closest = NULL;
     bool meet = false, cross = false;
@@ -268,15 +274,10 @@ PyDoc_STRVAR(bounds_solid_doc,
              "True if a surface is closed, of one piece, and does not meet itself.");
 static PyObject *surface_bounds_solid(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *progress, *result = NULL;
-  int threads;
+  PyObject *result = NULL;
   py_run run;
-  if (!PyArg_ParseTuple(args, "OOOi:surface_bounds_solid", &vertices, &triangles, &progress,
-                        &threads) ||
-      py_run_init(state, &run, progress, threads) < 0)
-    return NULL;
-  py_surface in = {0};
-  if (py_in_surface(state, &in, vertices, triangles) == 0) {
+  py_surface in;
+  if (py_surface_args(state, args, &in, &run, ":surface_bounds_solid") == 0) {
     rf_closest *closest = NULL;
     bool solid = false;
     rf_error err = {0};

@@ -13,6 +13,11 @@ typedef struct py_surface {
 // Converts and checks vertices (v, 3) and triangles (t, 3), neither empty: 0, or -1 with an
 // exception set.  Release in either case.
 int py_in_surface(py_state *state, py_surface *in, PyObject *vertices, PyObject *triangles);
+// Parses (vertices, triangles, ..., progress, threads); `format`, with the name of the function,
+// and its addresses are those of the arguments in between.  0, or -1 with an exception set. Release
+// in either case.
+int py_surface_args(py_state *state, PyObject *args, py_surface *in, py_run *run,
+                    const char *format, ...);
 void py_surface_release(py_surface *in);
 
 #endif

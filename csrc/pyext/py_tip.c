@@ -39,9 +39,7 @@ static PyObject *tip_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   memcpy(set.pose.position_m, place.data, sizeof set.pose.position_m);
   memcpy(set.pose.quaternion, turn.data, sizeof set.pose.quaternion);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_tip_create(&set, &run.run, &touch, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_tip_create(&set, &run.run, &touch, &err));
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -55,9 +53,7 @@ static PyObject *tip_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   Py_XDECREF(kept);
 done:
   py_surface_release(&surface);
-  py_in_release(&positions);
-  py_in_release(&place);
-  py_in_release(&turn);
+  PY_IN_RELEASE(&positions, &place, &turn);
   return self;
 }
 
@@ -113,11 +109,7 @@ PyDoc_STRVAR(reset_doc, "reset($self, /)\n--\n\nForget the contact.");
 static PyObject *tip_reset(PyObject *self, PyObject *unused) {
   rf_touch *touch = self_touch(self);
   (void)unused;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  touch->kind->forget_rt(touch->self);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, touch->kind->forget_rt(touch->self));
   Py_RETURN_NONE;
 }
 
@@ -218,11 +210,7 @@ static PyObject *tip_compliance(PyObject *self, PyObject *args) {
   if (point_in(self, triangle, weights_obj, &weights) == 0 &&
       (out = py_new_f64(2, (npy_intp[]){3, 3}))) {
     double *to = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS
-    py_lock(self);
-    rf_tip_compliance_rt(self_touch(self), triangle, weights.data, to);
-    py_unlock(self);
-    Py_END_ALLOW_THREADS
+    PY_UNDER_LOCK(self, rf_tip_compliance_rt(self_touch(self), triangle, weights.data, to));
   }
   py_in_release(&weights);
   return out;
@@ -248,14 +236,11 @@ static PyObject *tip_displacement(PyObject *self, PyObject *args) {
     double *to = py_f64(out);
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_tip_displacement(self_touch(self), released, triangle, weights.data, force.data, rows,
-                             to, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_tip_displacement(self_touch(self), released, triangle, weights.data,
+                                            force.data, rows, to, &err));
     out = py_result(py_state_of_object(self), st, &err, out);
   }
-  py_in_release(&weights);
-  py_in_release(&force);
+  PY_IN_RELEASE(&weights, &force);
   return out;
 }
 
@@ -312,8 +297,7 @@ static PyObject *law(PyObject *module, PyObject *args) {
     const rf_tip_state st = rf_tip_law_rt(c.data, inverse, mu, d.data, f, slip);
     result = Py_BuildValue("i(ddd)(ddd)", (int)st, f[0], f[1], f[2], slip[0], slip[1], slip[2]);
   }
-  py_in_release(&c);
-  py_in_release(&d);
+  PY_IN_RELEASE(&c, &d);
   return result;
 }
 

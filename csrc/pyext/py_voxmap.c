@@ -15,8 +15,7 @@
 static const rf_voxmap *self_map(PyObject *self) { return py_held(self); }
 
 const rf_voxmap *py_voxmap_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_VOXMAP, "voxmap", "Voxmap") < 0 ? NULL
-                                                                           : self_map(object);
+  return py_held_as(state, object, PY_VOXMAP, "voxmap", "Voxmap");
 }
 
 static void release(void *map) { rf_voxmap_free(map); }
@@ -40,13 +39,10 @@ static PyObject *voxmap_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     rf_voxmap *map = NULL;
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_voxmap_create(n, origin.data, edge, values.data, &map, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_voxmap_create(n, origin.data, edge, values.data, &map, &err));
     result = st < 0 ? py_raise(state, st, &err) : wrap(type, map);
   }
-  py_in_release(&values);
-  py_in_release(&origin);
+  PY_IN_RELEASE(&values, &origin);
   return result;
 }
 
@@ -56,22 +52,16 @@ PyDoc_STRVAR(build_doc,
              "Voxmap of a surface.");
 static PyObject *build(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *progress, *result = NULL;
-  int resolution, threads;
+  PyObject *result = NULL;
+  int resolution;
   double expand;
   py_run run;
-  if (!PyArg_ParseTuple(args, "OOidOi:voxmap_build", &vertices, &triangles, &resolution, &expand,
-                        &progress, &threads) ||
-      py_run_init(state, &run, progress, threads) < 0)
-    return NULL;
-  py_surface in = {0};
-  if (py_in_surface(state, &in, vertices, triangles) == 0) {
+  py_surface in;
+  if (py_surface_args(state, args, &in, &run, "id:voxmap_build", &resolution, &expand) == 0) {
     rf_voxmap *map = NULL;
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_voxmap_build(&in.view, resolution, expand, &run.run, &map, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_voxmap_build(&in.view, resolution, expand, &run.run, &map, &err));
     result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_VOXMAP], map);
   }
   py_surface_release(&in);
@@ -87,9 +77,7 @@ static PyObject *values(PyObject *self, PyObject *unused) {
   PyObject *out = PyArray_SimpleNew(3, ((npy_intp[]){m->n[0], m->n[1], m->n[2]}), NPY_UINT8);
   if (!out) return NULL;
   uint8_t *to = PyArray_DATA((PyArrayObject *)out);
-  Py_BEGIN_ALLOW_THREADS
-  rf_voxmap_values(m, to);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(rf_voxmap_values(m, to));
   return out;
 }
 
@@ -114,21 +102,9 @@ static PyObject *at(PyObject *self, PyObject *points_obj) {
   return out;
 }
 
-static PyObject *get_origin(PyObject *self, void *unused) {
-  (void)unused;
-  return py_view_f64(self, self_map(self)->origin, 1, (npy_intp[]){3});
-}
-
-static PyObject *get_edge(PyObject *self, void *unused) {
-  (void)unused;
-  return PyFloat_FromDouble(self_map(self)->edge);
-}
-
-static PyObject *get_shape(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_voxmap *m = self_map(self);
-  return Py_BuildValue("(iii)", (int)m->n[0], (int)m->n[1], (int)m->n[2]);
-}
+PY_GETTER(get_origin, rf_voxmap, m, py_view_f64(self, m->origin, 1, (npy_intp[]){3}))
+PY_GETTER(get_edge, rf_voxmap, m, PyFloat_FromDouble(m->edge))
+PY_GETTER(get_shape, rf_voxmap, m, Py_BuildValue("(iii)", (int)m->n[0], (int)m->n[1], (int)m->n[2]))
 
 static PyGetSetDef voxmap_getset[] = {
     {"origin", get_origin, NULL, "Low corner of the grid, read-only (3,).", NULL},
@@ -179,16 +155,13 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   rf_contact_voxmap *contact = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_contact_voxmap_create(map, (int32_t)points.shape[0], points.data, normals.data, stiffness,
-                                &contact, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_contact_voxmap_create(map, (int32_t)points.shape[0], points.data,
+                                               normals.data, stiffness, &contact, &err));
   // the contact borrows the voxmap
   self = st < 0 ? py_raise(state, st, &err)
                 : py_object_new(type, contact, release_contact, voxmap_obj);
 done:
-  py_in_release(&points);
-  py_in_release(&normals);
+  PY_IN_RELEASE(&points, &normals);
   return self;
 }
 
@@ -215,9 +188,7 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
   double unit[4];
   rf_quat_normalize(pose.quaternion, unit);
   rf_voxmap_report report;
-  Py_BEGIN_ALLOW_THREADS
-  rf_contact_voxmap_rt(self_contact(self), pose.position_m, unit, &report);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(rf_contact_voxmap_rt(self_contact(self), pose.position_m, unit, &report));
   PyObject *force = py_new_f64(1, (npy_intp[]){3}), *torque = py_new_f64(1, (npy_intp[]){3});
   if (force && torque) {
     for (int c = 0; c < 3; ++c) {
@@ -226,11 +197,9 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
     }
     result = Py_BuildValue("OOii", force, torque, (int)report.touching, (int)report.inside);
   }
-  Py_XDECREF(force);
-  Py_XDECREF(torque);
+  PY_XDECREF(force, torque);
 done:
-  py_in_release(&position);
-  py_in_release(&quaternion);
+  PY_IN_RELEASE(&position, &quaternion);
   return result;
 }
 

@@ -16,16 +16,12 @@ PyDoc_STRVAR(winding_doc,
              "outward.");
 static PyObject *surface_winding(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *points, *progress, *out = NULL;
-  int outward, threads;
+  PyObject *points, *out = NULL;
+  int outward;
   py_run run;
-  if (!PyArg_ParseTuple(args, "OOOpOi:surface_winding", &vertices, &triangles, &points, &outward,
-                        &progress, &threads) ||
-      py_run_init(state, &run, progress, threads) < 0)
-    return NULL;
-  py_surface in = {0};
+  py_surface in;
   py_in p = {0};
-  if (py_in_surface(state, &in, vertices, triangles) == 0 &&
+  if (py_surface_args(state, args, &in, &run, "Op:surface_winding", &points, &outward) == 0 &&
       py_in_f64(&p, points, "points", 2, (npy_intp[]){PY_ANY, 3}) == 0 &&
       (out = py_new_f64(1, p.shape))) {
     double *to = py_f64(out);
@@ -50,16 +46,11 @@ PyDoc_STRVAR(reversed_doc,
              "Triangles to reverse so that the parts of a surface face outward, int32 (n,).");
 static PyObject *surface_reversed(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *progress, *result = NULL;
-  int threads;
+  PyObject *result = NULL;
   py_run run;
-  if (!PyArg_ParseTuple(args, "OOOi:surface_reversed", &vertices, &triangles, &progress,
-                        &threads) ||
-      py_run_init(state, &run, progress, threads) < 0)
-    return NULL;
-  py_surface in = {0};
+  py_surface in;
   uint8_t *reversed = NULL;
-  if (py_in_surface(state, &in, vertices, triangles) == 0) {
+  if (py_surface_args(state, args, &in, &run, ":surface_reversed") == 0) {
     const int32_t n = in.view.n_triangles;
     rf_error err = {0};
     rf_status st = RF_ERR_MEMORY;
@@ -105,33 +96,24 @@ PyDoc_STRVAR(
     "(n,); with fill (loops, triangles that close them, int32 (k, 3)).");
 static PyObject *surface_holes(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *progress, *result = NULL;
-  int fill, threads;
+  PyObject *result = NULL;
+  int fill;
   py_run run;
-  if (!PyArg_ParseTuple(args, "OOpOi:surface_holes", &vertices, &triangles, &fill, &progress,
-                        &threads) ||
-      py_run_init(state, &run, progress, threads) < 0)
-    return NULL;
-  py_surface in = {0};
-  if (py_in_surface(state, &in, vertices, triangles) == 0) {
+  py_surface in;
+  if (py_surface_args(state, args, &in, &run, "p:surface_holes", &fill) == 0) {
     rf_holes holes;
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_holes_find(&in.view, NULL, &run.run, &holes, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_holes_find(&in.view, NULL, &run.run, &holes, &err));
     PyObject *loops = st < 0 ? py_raise(state, st, &err) : list_loops(&holes), *made = NULL;
     if (loops && fill) made = py_new_i32(2, (npy_intp[]){(npy_intp)rf_holes_triangles(&holes), 3});
     if (made) {
       int32_t *to = py_i32(made);
-      Py_BEGIN_ALLOW_THREADS
-      st = rf_holes_fill(&in.view, &holes, &run.run, to, &err);
-      Py_END_ALLOW_THREADS
+      PY_WITHOUT_GIL(st = rf_holes_fill(&in.view, &holes, &run.run, to, &err));
       made = py_result(state, st, &err, made);
     }
     if (loops) result = !fill ? Py_NewRef(loops) : made ? PyTuple_Pack(2, loops, made) : NULL;
-    Py_XDECREF(loops);
-    Py_XDECREF(made);
+    PY_XDECREF(loops, made);
     rf_holes_free(&holes);
   }
   py_surface_release(&in);
@@ -183,9 +165,7 @@ static PyObject *surface_sheets(PyObject *module, PyObject *args) {
     rf_inside *inside = NULL;
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_inside_create(&in.view, &run.run, &inside, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_inside_create(&in.view, &run.run, &inside, &err));
     result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(rf_inside_sheets(inside));
     rf_inside_free(inside);
   }

@@ -6,6 +6,9 @@ from numpy.typing import ArrayLike, NDArray
 
 # (ptr, node, force, patterns, coordinates)
 _Loads = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, ArrayLike]
+_F64: TypeAlias = NDArray[np.float64]
+_I32: TypeAlias = NDArray[np.int32]
+_Progress: TypeAlias = Callable[[int, int], object] | None  # (done, total)
 
 # csrc/pyext/py_system.c
 def blas_description() -> dict[str, str | int]: ...
@@ -20,30 +23,26 @@ class Mesh:
         cls, nodes: ArrayLike, elements: ArrayLike, regions: ArrayLike | None = None, /
     ) -> Mesh: ...
     @property
-    def nodes(self) -> NDArray[np.float64]: ...
+    def nodes(self) -> _F64: ...
     @property
-    def elements(self) -> NDArray[np.int32]: ...
+    def elements(self) -> _I32: ...
     @property
-    def regions(self) -> NDArray[np.int32]: ...
-    def components(self, by_face: bool, /) -> tuple[int, NDArray[np.int32]]: ...
-    def pieces(
-        self, labels: ArrayLike, n_labels: int, by_face: bool, /
-    ) -> tuple[int, NDArray[np.int32]]: ...
-    def slabs(self, number: int, small: float, /) -> NDArray[np.int32]: ...
-    def boundary(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
-    def volumes(self) -> NDArray[np.float64]: ...
+    def regions(self) -> _I32: ...
+    def components(self, by_face: bool, /) -> tuple[int, _I32]: ...
+    def pieces(self, labels: ArrayLike, n_labels: int, by_face: bool, /) -> tuple[int, _I32]: ...
+    def slabs(self, number: int, small: float, /) -> _I32: ...
+    def boundary(self) -> tuple[_I32, _I32]: ...
+    def volumes(self) -> _F64: ...
     def inverted(self, displacement: ArrayLike, /) -> int: ...
     def quadratic(self) -> Mesh: ...
 
-def surface_seal(
-    vertices: ArrayLike, triangles: ArrayLike, /
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
+def surface_seal(vertices: ArrayLike, triangles: ArrayLike, /) -> tuple[_F64, _I32]: ...
 def surface_measure(
     vertices: ArrayLike, triangles: ArrayLike, /
 ) -> tuple[
     tuple[float, float, float], tuple[float, float, float], float, float, int, bool, bool
 ]: ...
-def surface_normals(vertices: ArrayLike, triangles: ArrayLike, /) -> NDArray[np.float64]: ...
+def surface_normals(vertices: ArrayLike, triangles: ArrayLike, /) -> _F64: ...
 def surface_cast(
     vertices: ArrayLike, triangles: ArrayLike, origin: ArrayLike, direction: ArrayLike, /
 ) -> tuple[int, float, float, float, float]: ...
@@ -55,11 +54,11 @@ def isosurface(
     progress: object,
     threads: int,
     /,
-) -> tuple[NDArray[np.float64], NDArray[np.int32], int]: ...
+) -> tuple[_F64, _I32, int]: ...
 def level_set(
     field: Field, value: float, resolution: int, progress: object, threads: int, /
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
-def shell_counts(points: int, levels: int, /) -> NDArray[np.int32]: ...
+) -> tuple[_F64, _I32]: ...
+def shell_counts(points: int, levels: int, /) -> _I32: ...
 def shell_create(
     field: Field | None,
     surface: tuple[ArrayLike, ArrayLike] | None,
@@ -74,14 +73,7 @@ def shell_create(
     progress: object,
     threads: int,
     /,
-) -> tuple[
-    NDArray[np.float64],
-    NDArray[np.float64],
-    NDArray[np.float64] | None,
-    NDArray[np.int32],
-    NDArray[np.float64],
-    int,
-]: ...
+) -> tuple[_F64, _F64, _F64 | None, _I32, _F64, int]: ...
 def shell_thinness(
     field: Field,
     vertices: ArrayLike,
@@ -115,7 +107,7 @@ def shell_areas(
     progress: object,
     threads: int,
     /,
-) -> NDArray[np.float64]: ...
+) -> _F64: ...
 def shell_from_voxels(
     vertices: ArrayLike,
     triangles: ArrayLike,
@@ -124,15 +116,10 @@ def shell_from_voxels(
     progress: object,
     threads: int,
     /,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+) -> tuple[_F64, _F64]: ...
 def shell_from_depth_cube(
-    vertices: ArrayLike,
-    triangles: ArrayLike,
-    resolution: int,
-    progress: object,
-    threads: int,
-    /,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    vertices: ArrayLike, triangles: ArrayLike, resolution: int, progress: object, threads: int, /
+) -> tuple[_F64, _F64]: ...
 def shell_normals(
     vertices: ArrayLike,
     triangles: ArrayLike,
@@ -153,13 +140,8 @@ def farthest_order(points: ArrayLike, progress: object, threads: int, /) -> NDAr
 def surface_merge(vertices: ArrayLike, /) -> NDArray[np.int32]: ...
 @overload
 def surface_crossings(
-    vertices: ArrayLike,
-    triangles: ArrayLike,
-    all: Literal[True],
-    progress: object,
-    threads: int,
-    /,
-) -> NDArray[np.int32]: ...
+    vertices: ArrayLike, triangles: ArrayLike, all: Literal[True], progress: object, threads: int, /
+) -> _I32: ...
 @overload
 def surface_crossings(
     vertices: ArrayLike,
@@ -178,7 +160,7 @@ def voxelize(
     resolution: int,
     fill: bool,
     expand: float,
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     threads: int,
     /,
 ) -> tuple[Mesh, int, int, int, float]: ...
@@ -189,31 +171,20 @@ def cut(
     vertices: ArrayLike,
     triangles: ArrayLike,
     order: int,
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     threads: int,
     /,
 ) -> tuple[Mesh, tuple[int, int, int, int, int]]: ...
-def mesh_rule(
-    mesh: Mesh, /
-) -> (
-    tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None
-): ...
+def mesh_rule(mesh: Mesh, /) -> tuple[_I32, _F64, _F64, _F64] | None: ...
 def mesh_with_rule(
-    mesh: Mesh,
-    counts: ArrayLike,
-    points: ArrayLike,
-    weights: ArrayLike,
-    products: ArrayLike,
-    /,
+    mesh: Mesh, counts: ArrayLike, points: ArrayLike, weights: ArrayLike, products: ArrayLike, /
 ) -> Mesh: ...
 
 # csrc/pyext/py_grade.c
 GRADE_MAX_LEVEL: int
 
 def mesh_partly_covered(mesh: Mesh, /) -> int: ...
-def mesh_constraints(
-    mesh: Mesh, /
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None: ...
+def mesh_constraints(mesh: Mesh, /) -> tuple[_I32, _I32, _I32, _F64] | None: ...
 def mesh_with_constraints(
     mesh: Mesh,
     slaves: ArrayLike,
@@ -223,51 +194,33 @@ def mesh_with_constraints(
     rounded: bool,
     /,
 ) -> Mesh | None: ...
-def constraint_matrix(
-    mesh: Mesh, /
-) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...
-def constraints_fill(mesh: Mesh, u: ArrayLike, /) -> NDArray[np.float64]: ...
-def constraints_fold(mesh: Mesh, force: ArrayLike, /) -> NDArray[np.float64]: ...
-def hanging_nodes(mesh: Mesh, /) -> NDArray[np.int32]: ...
-def touching_elements(mesh: Mesh, /) -> NDArray[np.int32]: ...
+def constraint_matrix(mesh: Mesh, /) -> tuple[_F64, _I32, _I32]: ...
+def constraints_fill(mesh: Mesh, u: ArrayLike, /) -> _F64: ...
+def constraints_fold(mesh: Mesh, force: ArrayLike, /) -> _F64: ...
+def hanging_nodes(mesh: Mesh, /) -> _I32: ...
+def touching_elements(mesh: Mesh, /) -> _I32: ...
 def constrain_hanging(mesh: Mesh, /) -> Mesh: ...
-def grade_tets(
-    mesh: Mesh,
-    layers: int,
-    progress: Callable[[int, int], object] | None,
-    /,
-) -> tuple[Mesh, NDArray[np.int32]]: ...
-def grade(
-    mesh: Mesh,
-    layers: int,
-    max_level: int,
-    progress: Callable[[int, int], object] | None,
-    /,
-) -> tuple[Mesh, NDArray[np.int32]]: ...
-def mesh_levels(mesh: Mesh, /) -> NDArray[np.int32]: ...
+def grade_tets(mesh: Mesh, layers: int, progress: _Progress, /) -> tuple[Mesh, _I32]: ...
+def grade(mesh: Mesh, layers: int, max_level: int, progress: _Progress, /) -> tuple[Mesh, _I32]: ...
+def mesh_levels(mesh: Mesh, /) -> _I32: ...
 
 # csrc/pyext/py_embedding.c
 @final
 class Embedding:
     def __new__(
-        cls,
-        mesh: Mesh,
-        points: ArrayLike,
-        progress: Callable[[int, int], object] | None,
-        threads: int,
-        /,
+        cls, mesh: Mesh, points: ArrayLike, progress: _Progress, threads: int, /
     ) -> Embedding: ...
     @property
-    def elements(self) -> NDArray[np.int32]: ...
+    def elements(self) -> _I32: ...
     @property
-    def nodes(self) -> NDArray[np.int32]: ...
+    def nodes(self) -> _I32: ...
     @property
-    def weights(self) -> NDArray[np.float64]: ...
+    def weights(self) -> _F64: ...
     @property
-    def distance(self) -> NDArray[np.float64]: ...
-    def interpolate(self, u: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
-    def transfer(self, vectors: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
-    def distribute(self, f: ArrayLike, /) -> NDArray[np.float64]: ...
+    def distance(self) -> _F64: ...
+    def interpolate(self, u: ArrayLike, threads: int, /) -> _F64: ...
+    def transfer(self, vectors: ArrayLike, threads: int, /) -> _F64: ...
+    def distribute(self, f: ArrayLike, /) -> _F64: ...
 
 # csrc/pyext/py_composite.c
 @final
@@ -395,16 +348,9 @@ def control_terms(
 ) -> NDArray[np.float64]: ...
 
 # csrc/pyext/py_friction.c
-def delassus(
-    bodies: Sequence[tuple[ArrayLike, ArrayLike]], compliance: float, /
-) -> NDArray[np.float64]: ...
+def delassus(bodies: Sequence[tuple[ArrayLike, ArrayLike]], compliance: float, /) -> _F64: ...
 
-_Friction: TypeAlias = tuple[
-    NDArray[np.float64],
-    NDArray[np.float64],
-    NDArray[np.int32],
-    tuple[int, float, int, int, int, float],
-]
+_Friction: TypeAlias = tuple[_F64, _F64, _I32, tuple[int, float, int, int, int, float]]
 
 def friction_pyramid(W: ArrayLike, free: ArrayLike, mu: ArrayLike, sides: int, /) -> _Friction: ...
 def friction_solve(
@@ -573,18 +519,13 @@ class LocalCompliance:
 
 # csrc/pyext/py_law.c
 def laws() -> dict[str, dict[str, Any]]: ...
-def law_rest(law: str, parameters: ArrayLike, /) -> NDArray[np.float64]: ...
+def law_rest(law: str, parameters: ArrayLike, /) -> _F64: ...
 def law_point(
-    law: str,
-    parameters: ArrayLike,
-    gradients: ArrayLike,
-    simd: int = 0,
-    definite: bool = False,
-    /,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+    law: str, parameters: ArrayLike, gradients: ArrayLike, simd: int = 0, definite: bool = False, /
+) -> tuple[_F64, _F64, _F64]: ...
 def law_second(
     law: str, parameters: ArrayLike, a: ArrayLike, b: ArrayLike, simd: int = 0, /
-) -> NDArray[np.float64]: ...
+) -> _F64: ...
 
 # csrc/pyext/py_solid.c
 def simd_available(simd: int, /) -> bool: ...
@@ -603,11 +544,11 @@ class Solid:
     @property
     def mesh(self) -> Mesh: ...
     @property
-    def fixed(self) -> NDArray[np.int32]: ...
+    def fixed(self) -> _I32: ...
     @property
-    def free(self) -> NDArray[np.int32]: ...
+    def free(self) -> _I32: ...
     @property
-    def lumped(self) -> NDArray[np.float64]: ...
+    def lumped(self) -> _F64: ...
     @property
     def steps_lumped(self) -> bool: ...
     @property
@@ -620,31 +561,20 @@ class Solid:
     def simd(self) -> int: ...
     @property
     def entries(self) -> int: ...
-    def mass(
-        self, lumped: bool, /
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...
+    def mass(self, lumped: bool, /) -> tuple[_F64, _I32, _I32]: ...
     def stiffness(
         self, u: ArrayLike | None, threads: int, definite: bool = False, /
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...
-    def internal_force(self, u: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
-    def measure(self, u: ArrayLike, kind: str, threads: int, /) -> NDArray[np.float64]: ...
+    ) -> tuple[_F64, _I32, _I32]: ...
+    def internal_force(self, u: ArrayLike, threads: int, /) -> _F64: ...
+    def measure(self, u: ArrayLike, kind: str, threads: int, /) -> _F64: ...
     def inverted(self, u: ArrayLike, /) -> int: ...
     def strain_energy(self, u: ArrayLike, threads: int, /) -> float: ...
     def hessian_product(
-        self,
-        a: ArrayLike,
-        b: ArrayLike,
-        progress: Callable[[int, int], object] | None,
-        threads: int,
-        /,
-    ) -> NDArray[np.float64]: ...
+        self, a: ArrayLike, b: ArrayLike, progress: _Progress, threads: int, /
+    ) -> _F64: ...
     def require_held(self) -> None: ...
-    def gravity(
-        self, acceleration: ArrayLike, lumped: bool, threads: int, /
-    ) -> NDArray[np.float64]: ...
-    def rigid_body(
-        self, threads: int, /
-    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]: ...
+    def gravity(self, acceleration: ArrayLike, lumped: bool, threads: int, /) -> _F64: ...
+    def rigid_body(self, threads: int, /) -> tuple[float, _F64, _F64]: ...
     def solve_static(
         self,
         force: ArrayLike | None,
@@ -653,12 +583,12 @@ class Solid:
         tol: float,
         steps: int,
         max_iterations: int,
-        progress: Callable[[int, int], object] | None,
+        progress: _Progress,
         threads: int,
         halvings: int = 0,
         stability: bool = False,
         /,
-    ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
+    ) -> tuple[_F64, dict[str, float], str | None]: ...
     def solve_loads(
         self,
         loads: _Loads,
@@ -666,16 +596,10 @@ class Solid:
         steps: int,
         max_iterations: int,
         halvings: int,
-        progress: Callable[[int, int], object] | None,
+        progress: _Progress,
         threads: int,
         /,
-    ) -> tuple[
-        NDArray[np.float64],
-        NDArray[np.int32],
-        NDArray[np.float64],
-        NDArray[np.int32],
-        NDArray[np.int32],
-    ]: ...
+    ) -> tuple[_F64, _I32, _F64, _I32, _I32]: ...
     def time_evaluate(
         self,
         u: ArrayLike,
@@ -685,22 +609,20 @@ class Solid:
         upper: bool = False,
         definite: bool = False,
         /,
-    ) -> NDArray[np.float64]: ...
+    ) -> _F64: ...
 
 # csrc/pyext/py_gram.c
 def polynomial_count(r: int, /) -> int: ...
 def polynomial_blocks(solid: Solid, /) -> int: ...
 def polynomial_block(solid: Solid, basis: ArrayLike, index: int, /) -> tuple[Any, ...]: ...
-def block_coefficients(
-    data: tuple[Any, ...], simd: int, threads: int, /
-) -> NDArray[np.float64]: ...
-def add_coefficients(total: NDArray[np.float64], part: ArrayLike, /) -> None: ...
+def block_coefficients(data: tuple[Any, ...], simd: int, threads: int, /) -> _F64: ...
+def add_coefficients(total: _F64, part: ArrayLike, /) -> None: ...
 
 # csrc/pyext/py_reduced.c
 def reduce(
     solid: Solid,
     basis: ArrayLike,
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     threads: int,
     simd: int = 0,
     blocks: ArrayLike | None = None,
@@ -720,34 +642,26 @@ class Reduced:
     @property
     def r(self) -> int: ...
     @property
-    def basis(self) -> NDArray[np.float64]: ...
+    def basis(self) -> _F64: ...
     @property
-    def mass(self) -> NDArray[np.float64]: ...
+    def mass(self) -> _F64: ...
     @property
-    def coefficients(self) -> NDArray[np.float64] | None: ...
+    def coefficients(self) -> _F64 | None: ...
     @property
     def cubature(
         self,
-    ) -> (
-        tuple[
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.int32],
-            NDArray[np.float64] | None,
-        ]
-        | None
-    ): ...
+    ) -> tuple[_F64, _F64, _I32, _F64 | None] | None: ...
     @property
     def simd(self) -> int: ...
     @property
     def stream_bytes(self) -> int: ...
-    def internal_force(self, q: ArrayLike, /) -> NDArray[np.float64]: ...
+    def internal_force(self, q: ArrayLike, /) -> _F64: ...
     def strain(self, q: ArrayLike, /) -> float: ...
-    def stiffness(self, q: ArrayLike, definite: bool = False, /) -> NDArray[np.float64]: ...
+    def stiffness(self, q: ArrayLike, definite: bool = False, /) -> _F64: ...
     def strain_energy(self, q: ArrayLike, /) -> float: ...
     def farthest(self, q: ArrayLike, /) -> float: ...
-    def displacement(self, q: ArrayLike, /) -> NDArray[np.float64]: ...
-    def project(self, force: ArrayLike, /) -> NDArray[np.float64]: ...
+    def displacement(self, q: ArrayLike, /) -> _F64: ...
+    def project(self, force: ArrayLike, /) -> _F64: ...
     def solve_static(
         self,
         force: ArrayLike | None,
@@ -755,34 +669,26 @@ class Reduced:
         tol: float,
         steps: int,
         max_iterations: int,
-        progress: Callable[[int, int], object] | None,
+        progress: _Progress,
         threads: int,
         halvings: int,
         stability: bool,
         /,
-    ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
+    ) -> tuple[_F64, dict[str, float], str | None]: ...
     def truncate(self, r: int, /) -> Reduced: ...
-    def time_evaluate(
-        self, q: ArrayLike, stiffness: bool, runs: int, inner: int, /
-    ) -> NDArray[np.float64]: ...
+    def time_evaluate(self, q: ArrayLike, stiffness: bool, runs: int, inner: int, /) -> _F64: ...
 
 # csrc/pyext/py_cubature.c
 def draw_poses(
-    projected: Projected,
-    count: int,
-    strain: float,
-    seed: int,
-    progress: Callable[[int, int], object] | None,
-    threads: int,
-    /,
-) -> NDArray[np.float64]: ...
+    projected: Projected, count: int, strain: float, seed: int, progress: _Progress, threads: int, /
+) -> _F64: ...
 def reduce_sampled(
     solid: Solid,
     basis: ArrayLike,
     poses: ArrayLike,
     points: int,
     tolerance: float,
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     threads: int,
     simd: int = 0,
     drawn: float = 0.0,
@@ -808,14 +714,12 @@ class Projected:
     @property
     def r(self) -> int: ...
     @property
-    def mass(self) -> NDArray[np.float64]: ...
-    def internal_force(self, q: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
-    def stiffness(
-        self, q: ArrayLike, threads: int, definite: bool = False, /
-    ) -> NDArray[np.float64]: ...
+    def mass(self) -> _F64: ...
+    def internal_force(self, q: ArrayLike, threads: int, /) -> _F64: ...
+    def stiffness(self, q: ArrayLike, threads: int, definite: bool = False, /) -> _F64: ...
     def strain_energy(self, q: ArrayLike, threads: int, /) -> float: ...
-    def displacement(self, q: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
-    def project(self, force: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
+    def displacement(self, q: ArrayLike, threads: int, /) -> _F64: ...
+    def project(self, force: ArrayLike, threads: int, /) -> _F64: ...
     def solve_static(
         self,
         force: ArrayLike | None,
@@ -823,12 +727,12 @@ class Projected:
         tol: float,
         steps: int,
         max_iterations: int,
-        progress: Callable[[int, int], object] | None,
+        progress: _Progress,
         threads: int,
         halvings: int,
         stability: bool,
         /,
-    ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
+    ) -> tuple[_F64, dict[str, float], str | None]: ...
 
 # csrc/pyext/py_skin.c
 @final
@@ -840,21 +744,17 @@ class Skin:
         embedding: Embedding,
         points: ArrayLike,
         normals: ArrayLike | None,
-        progress: Callable[[int, int], object] | None,
+        progress: _Progress,
         threads: int,
         /,
     ) -> Skin: ...
     @property
-    def motion(self) -> NDArray[np.float64]: ...
+    def motion(self) -> _F64: ...
     @property
-    def tilt(self) -> NDArray[np.float64] | None: ...
-    def positions(
-        self, q: ArrayLike, points: ArrayLike | None, threads: int, /
-    ) -> NDArray[np.float64]: ...
-    def normals(
-        self, q: ArrayLike, points: ArrayLike | None, threads: int, /
-    ) -> NDArray[np.float64]: ...
-    def project(self, points: ArrayLike, forces: ArrayLike, /) -> NDArray[np.float64]: ...
+    def tilt(self) -> _F64 | None: ...
+    def positions(self, q: ArrayLike, points: ArrayLike | None, threads: int, /) -> _F64: ...
+    def normals(self, q: ArrayLike, points: ArrayLike | None, threads: int, /) -> _F64: ...
+    def project(self, points: ArrayLike, forces: ArrayLike, /) -> _F64: ...
 
 # csrc/pyext/py_point_tree.c
 @final
@@ -866,24 +766,22 @@ class PointTree:
         levels: ArrayLike,
         motion: ArrayLike | None,
         tilt: ArrayLike | None,
-        progress: Callable[[int, int], object] | None,
+        progress: _Progress,
         threads: int,
         simd: int = 0,
         /,
     ) -> PointTree: ...
     @property
-    def parents(self) -> NDArray[np.int32]: ...
+    def parents(self) -> _I32: ...
     @property
-    def order(self) -> NDArray[np.int32]: ...
+    def order(self) -> _I32: ...
     @property
-    def counts(self) -> NDArray[np.int32]: ...
+    def counts(self) -> _I32: ...
     @property
     def r(self) -> int: ...
-    def radii(
-        self, level: int, q: ArrayLike | None, tight: bool, threads: int, /
-    ) -> NDArray[np.float64]: ...
-    def positions(self, q: ArrayLike | None, /) -> NDArray[np.float64]: ...
-    def normals(self, q: ArrayLike | None, /) -> NDArray[np.float64]: ...
+    def radii(self, level: int, q: ArrayLike | None, tight: bool, threads: int, /) -> _F64: ...
+    def positions(self, q: ArrayLike | None, /) -> _F64: ...
+    def normals(self, q: ArrayLike | None, /) -> _F64: ...
 
 # csrc/pyext/py_contact.c
 @final
@@ -910,13 +808,8 @@ class Contact:
         /,
     ) -> tuple[Any, ...]: ...
     def derivatives(
-        self,
-        position: ArrayLike,
-        quaternion: ArrayLike,
-        q: ArrayLike | None,
-        all_of: int,
-        /,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+        self, position: ArrayLike, quaternion: ArrayLike, q: ArrayLike | None, all_of: int, /
+    ) -> tuple[_F64, _F64, _F64]: ...
     def evaluate_many(
         self,
         positions: ArrayLike,
@@ -924,7 +817,7 @@ class Contact:
         qs: ArrayLike | None,
         all_of: int,
         contacts: bool,
-        progress: Callable[[int, int], object] | None,
+        progress: _Progress,
         field_qs: ArrayLike | None = None,
         /,
     ) -> tuple[Any, ...]: ...
@@ -944,22 +837,13 @@ class ReducedParts:
         /,
     ) -> ReducedParts: ...
     @property
-    def volumes(self) -> NDArray[np.float64]: ...
+    def volumes(self) -> _F64: ...
     def combine(self, like: Reduced, constants: ArrayLike, /) -> Reduced: ...
     def truncate(self, r: int, /) -> ReducedParts: ...
-    def arrays(
-        self, /
-    ) -> tuple[
-        NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]
-    ]: ...
+    def arrays(self, /) -> tuple[_F64, _I32, _F64, _F64]: ...
 
 def take_apart(
-    solid: Solid,
-    basis: ArrayLike,
-    progress: Callable[[int, int], object] | None,
-    threads: int,
-    simd: int = 0,
-    /,
+    solid: Solid, basis: ArrayLike, progress: _Progress, threads: int, simd: int = 0, /
 ) -> tuple[Reduced, ReducedParts]: ...
 
 # csrc/pyext/py_free_body.c
@@ -976,18 +860,7 @@ class FreeBody:
         strain_rate: Damping | None = None,
         /,
     ) -> FreeBody: ...
-    def state(
-        self, /
-    ) -> tuple[
-        NDArray[np.float64],
-        NDArray[np.float64],
-        NDArray[np.float64],
-        NDArray[np.float64],
-        NDArray[np.float64],
-        NDArray[np.float64],
-        NDArray[np.float64],
-        float,
-    ]: ...
+    def state(self, /) -> tuple[_F64, _F64, _F64, _F64, _F64, _F64, _F64, float]: ...
     def reset(
         self,
         position: ArrayLike,
@@ -998,32 +871,18 @@ class FreeBody:
         qdot: ArrayLike | None,
         /,
     ) -> None: ...
-    def snapshot(
-        self, /
-    ) -> tuple[
-        NDArray[np.float64],
-        NDArray[np.float64],
-        NDArray[np.float64],
-        NDArray[np.float64],
-        int,
-    ]: ...
+    def snapshot(self, /) -> tuple[_F64, _F64, _F64, _F64, int]: ...
     def restore(
-        self,
-        rigid: ArrayLike,
-        q: ArrayLike,
-        qdot: ArrayLike,
-        qddot: ArrayLike,
-        steps: int,
-        /,
+        self, rigid: ArrayLike, q: ArrayLike, qdot: ArrayLike, qddot: ArrayLike, steps: int, /
     ) -> None: ...
     def strain(self, /) -> float: ...
-    def positions(self, /) -> NDArray[np.float64]: ...
+    def positions(self, /) -> _F64: ...
 
 def step_free_bodies(
     bodies: Sequence[FreeBody],
     forces: tuple[ArrayLike | None, ...] | None,
     n: int,
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     threads: int,
     /,
 ) -> list[float]: ...
@@ -1059,9 +918,7 @@ class Barrier:
         parts: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, bool] | None = None,
         /,
     ) -> Barrier: ...
-    def evaluate(
-        self, u: ArrayLike, v: ArrayLike, /
-    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+    def evaluate(self, u: ArrayLike, v: ArrayLike, /) -> tuple[float, _F64, _F64, _F64]: ...
 
 @final
 class Motion:
@@ -1081,52 +938,15 @@ class Motion:
     ) -> Motion: ...
     def proxy_results(
         self,
-    ) -> (
-        tuple[
-            tuple[
-                NDArray[np.int32],
-                NDArray[np.float64],
-                NDArray[np.float64],
-                NDArray[np.float64],
-                NDArray[np.float64],
-                NDArray[np.float64],
-                NDArray[np.float64],
-                NDArray[np.float64],
-                int,
-            ],
-            ...,
-        ]
-        | None
-    ): ...
+    ) -> tuple[tuple[_I32, _F64, _F64, _F64, _F64, _F64, _F64, _F64, int], ...] | None: ...
     def strain(self, /) -> float: ...
     def barrier_state(
         self,
     ) -> (
-        tuple[
-            NDArray[np.int32],
-            NDArray[np.int32],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            float,
-            NDArray[np.int32],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
-        ]
-        | None
+        tuple[_I32, _I32, _F64, _F64, _F64, _F64, float, _I32, _F64, _F64, _F64, _F64, _F64] | None
     ): ...
     def step(
-        self,
-        force: ArrayLike | None,
-        n: int,
-        progress: Callable[[int, int], object] | None,
-        threads: int,
-        dt: float = 0.0,
-        /,
+        self, force: ArrayLike | None, n: int, progress: _Progress, threads: int, dt: float = 0.0, /
     ) -> tuple[int, float]: ...
     def reset(
         self,
@@ -1140,24 +960,12 @@ class Motion:
         pace: ArrayLike | None = None,
         /,
     ) -> None: ...
-    def state(
-        self,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
+    def state(self) -> tuple[_F64, _F64, _F64, float]: ...
     def whole_state(
         self,
-    ) -> tuple[
-        NDArray[np.float64],
-        NDArray[np.float64],
-        NDArray[np.float64],
-        float,
-        tuple[NDArray[np.float64], NDArray[np.float64]] | None,
-        NDArray[np.float64] | None,
-        NDArray[np.float64] | None,
-    ]: ...
+    ) -> tuple[_F64, _F64, _F64, float, tuple[_F64, _F64] | None, _F64 | None, _F64 | None]: ...
     def report(self) -> dict[str, Any]: ...
-    def time_steps(
-        self, force: ArrayLike | None, runs: int, inner: int, /
-    ) -> NDArray[np.float64]: ...
+    def time_steps(self, force: ArrayLike | None, runs: int, inner: int, /) -> _F64: ...
     def step_contact(
         self,
         force: ArrayLike | None,
@@ -1165,12 +973,12 @@ class Motion:
         positions: ArrayLike,
         quaternions: ArrayLike,
         field_qs: ArrayLike | None,
-        progress: Callable[[int, int], object] | None,
+        progress: _Progress,
         /,
     ) -> tuple[Any, ...]: ...
 
 # csrc/pyext/py_spectrum.c
-def reduced_eigenvalues(system: Reduced, q: ArrayLike | None, /) -> NDArray[np.float64]: ...
+def reduced_eigenvalues(system: Reduced, q: ArrayLike | None, /) -> _F64: ...
 def stable_step(
     system: Reduced | Projected | Solid | SecondOrder,
     x: ArrayLike | None,
@@ -1188,42 +996,33 @@ class Damping:
     @property
     def r(self) -> int: ...
     @property
-    def coefficients(self) -> NDArray[np.float64]: ...
-    def matrix(self, q: ArrayLike, /) -> NDArray[np.float64]: ...
+    def coefficients(self) -> _F64: ...
+    def matrix(self, q: ArrayLike, /) -> _F64: ...
     def truncate(self, r: int, /) -> Damping: ...
 
 def reduce_damping(
     solid: Solid,
     basis: ArrayLike,
     viscosity: ArrayLike,
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     threads: int,
     simd: int = 0,
     /,
 ) -> Damping: ...
 def solid_damping(
     solid: Solid, viscosity: ArrayLike, u: ArrayLike, v: ArrayLike, threads: int, /
-) -> tuple[float, NDArray[np.float64]]: ...
+) -> tuple[float, _F64]: ...
 def solid_damping_matrix(
     solid: Solid, viscosity: ArrayLike, u: ArrayLike | None, threads: int, /
-) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...
+) -> tuple[_F64, _I32, _I32]: ...
 
 # csrc/pyext/py_modes.c
 def linear_modes(
-    solid: Solid,
-    k: int,
-    rigid: bool,
-    progress: Callable[[int, int], object] | None,
-    threads: int,
-    /,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+    solid: Solid, k: int, rigid: bool, progress: _Progress, threads: int, /
+) -> tuple[_F64, _F64, _F64]: ...
 def modal_derivatives(
-    solid: Solid,
-    shapes: ArrayLike,
-    progress: Callable[[int, int], object] | None,
-    threads: int,
-    /,
-) -> NDArray[np.float64]: ...
+    solid: Solid, shapes: ArrayLike, progress: _Progress, threads: int, /
+) -> _F64: ...
 
 DERIVATIVES_BLOCK: int
 MOUSE_SILENT: float
@@ -1232,19 +1031,17 @@ TIP_RELEASE: float
 @final
 class Derivatives:
     def __new__(cls, solid: Solid, threads: int, /) -> Derivatives: ...
-    def pairs(
-        self, shapes: ArrayLike, begin: int, end: int, threads: int, /
-    ) -> NDArray[np.float64]: ...
+    def pairs(self, shapes: ArrayLike, begin: int, end: int, threads: int, /) -> _F64: ...
 
 def matrix_modes(
     stiffness: tuple[ArrayLike, ArrayLike, ArrayLike],
     mass: tuple[ArrayLike, ArrayLike, ArrayLike],
     k: int,
     settings: tuple[int, int, int],
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     threads: int,
     /,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[int, int]]: ...
+) -> tuple[_F64, _F64, tuple[int, int]]: ...
 def factor_solve(
     matrix: tuple[ArrayLike, ArrayLike, ArrayLike],
     b: ArrayLike,
@@ -1252,7 +1049,7 @@ def factor_solve(
     threads: int,
     points: ArrayLike | None = None,
     /,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+) -> tuple[_F64, _F64]: ...
 
 # csrc/pyext/py_ordering.c
 def ordering_of_solid(
@@ -1269,43 +1066,32 @@ def ordering_in_use() -> str: ...
 
 # csrc/pyext/py_basis.c
 def lacking_compliance(
-    solid: Solid,
-    vectors: ArrayLike,
-    loads: ArrayLike,
-    progress: Callable[[int, int], object] | None,
-    threads: int,
-    /,
-) -> NDArray[np.float64]: ...
+    solid: Solid, vectors: ArrayLike, loads: ArrayLike, progress: _Progress, threads: int, /
+) -> _F64: ...
 def mass_pca(
     solid: Solid,
     vectors: ArrayLike,
     weights: ArrayLike | None,
     r: int,
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     threads: int,
     at_most: bool = False,
     /,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+) -> tuple[_F64, _F64]: ...
 def modal_derivative_basis(
-    solid: Solid,
-    k: int,
-    r: int,
-    progress: Callable[[int, int], object] | None,
-    threads: int,
-    at_most: bool = False,
-    /,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+    solid: Solid, k: int, r: int, progress: _Progress, threads: int, at_most: bool = False, /
+) -> tuple[_F64, _F64, _F64, _F64]: ...
 def basis_of_derivatives(
     solid: Solid,
     eigenvalues: ArrayLike,
     shapes: ArrayLike,
     derivatives: ArrayLike,
     r: int,
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     threads: int,
     at_most: bool = False,
     /,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+) -> tuple[_F64, _F64]: ...
 
 # csrc/pyext/py_sketch.c
 def modal_response(
@@ -1315,14 +1101,8 @@ def modal_response(
     force: ArrayLike,
     modal: ArrayLike,
     /,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
-def thin(
-    points: ArrayLike,
-    distance: float,
-    progress: Callable[[int, int], object] | None,
-    threads: int,
-    /,
-) -> NDArray[np.int32]: ...
+) -> tuple[_F64, _F64]: ...
+def thin(points: ArrayLike, distance: float, progress: _Progress, threads: int, /) -> _I32: ...
 def csc_product(
     data: ArrayLike,
     indices: ArrayLike,
@@ -1331,25 +1111,15 @@ def csc_product(
     other: ArrayLike,
     threads: int,
     /,
-) -> NDArray[np.float64]: ...
-def dense_loads(loads: _Loads, n: int, /) -> NDArray[np.float64]: ...
+) -> _F64: ...
+def dense_loads(loads: _Loads, n: int, /) -> _F64: ...
 def thin_shapes(
-    solid: Solid,
-    shapes: ArrayLike,
-    distance: float,
-    progress: Callable[[int, int], object] | None,
-    threads: int,
-    /,
-) -> NDArray[np.int32]: ...
-def mass_product(solid: Solid, fields: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
+    solid: Solid, shapes: ArrayLike, distance: float, progress: _Progress, threads: int, /
+) -> _I32: ...
+def mass_product(solid: Solid, fields: ArrayLike, threads: int, /) -> _F64: ...
 def independent(
-    solid: Solid,
-    vectors: ArrayLike,
-    tolerance: float,
-    progress: Callable[[int, int], object] | None,
-    threads: int,
-    /,
-) -> NDArray[np.float64]: ...
+    solid: Solid, vectors: ArrayLike, tolerance: float, progress: _Progress, threads: int, /
+) -> _F64: ...
 
 # csrc/pyext/py_second_order.c
 @final
@@ -1360,51 +1130,49 @@ class SecondOrder:
         stiffness: tuple[ArrayLike, ArrayLike, ArrayLike],
         damping: tuple[ArrayLike, ArrayLike, ArrayLike] | None,
         law: tuple[
-            Callable[[NDArray[np.float64]], NDArray[np.float64]] | None,
-            Callable[[NDArray[np.float64]], NDArray[np.float64]] | None,
-            Callable[[NDArray[np.float64]], NDArray[np.float64]] | None,
+            Callable[[_F64], _F64] | None,
+            Callable[[_F64], _F64] | None,
+            Callable[[_F64], _F64] | None,
         ],  # internal force, values of the tangent's lower triangle, energy (1,)
         threads: int,
         /,
     ) -> SecondOrder: ...
-    def modes(
-        self, k: int, progress: Callable[[int, int], object] | None, threads: int, /
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+    def modes(self, k: int, progress: _Progress, threads: int, /) -> tuple[_F64, _F64, _F64]: ...
     def derivatives(
         self,
-        hessian: Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike],
+        hessian: Callable[[_F64, _F64], ArrayLike],
         shapes: ArrayLike,
-        progress: Callable[[int, int], object] | None,
+        progress: _Progress,
         threads: int,
         /,
-    ) -> NDArray[np.float64]: ...
+    ) -> _F64: ...
     def mass_pca(
         self,
         vectors: ArrayLike,
         weights: ArrayLike | None,
         r: int,
         at_most: bool,
-        progress: Callable[[int, int], object] | None,
+        progress: _Progress,
         threads: int,
         /,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    ) -> tuple[_F64, _F64]: ...
     def derivative_basis(
         self,
-        hessian: Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike],
+        hessian: Callable[[_F64, _F64], ArrayLike],
         k: int,
         r: int,
         at_most: bool,
-        progress: Callable[[int, int], object] | None,
+        progress: _Progress,
         threads: int,
         /,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+    ) -> tuple[_F64, _F64, _F64]: ...
 
 # csrc/pyext/py_voxmap.c
 @final
 class Voxmap:
     def __new__(cls, values: NDArray[np.uint8], origin: ArrayLike, edge: float, /) -> Voxmap: ...
     @property
-    def origin(self) -> NDArray[np.float64]: ...
+    def origin(self) -> _F64: ...
     @property
     def edge(self) -> float: ...
     @property
@@ -1417,7 +1185,7 @@ def voxmap_build(
     triangles: ArrayLike,
     resolution: int,
     expand: float,
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     threads: int,
     /,
 ) -> Voxmap: ...
@@ -1428,7 +1196,7 @@ class VoxmapContact:
     ) -> VoxmapContact: ...
     def evaluate(
         self, position: ArrayLike, quaternion: ArrayLike, /
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], int, int]: ...
+    ) -> tuple[_F64, _F64, int, int]: ...
 
 # csrc/pyext/py_field.c
 @final
@@ -1444,33 +1212,24 @@ class Field:
     @property
     def values(self) -> NDArray[np.float32] | None: ...
     @property
-    def origin(self) -> NDArray[np.float64] | None: ...
+    def origin(self) -> _F64 | None: ...
     @property
-    def spacing(self) -> NDArray[np.float64] | None: ...
+    def spacing(self) -> _F64 | None: ...
     @property
-    def bounds(self) -> NDArray[np.float64]: ...
+    def bounds(self) -> _F64: ...
     @property
     def boundary(self) -> float | None: ...
     @property
     def error(self) -> float: ...
     @property
     def parts(self) -> int: ...
-    def distance(self, points: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
-    def gradient(
-        self, points: ArrayLike, threads: int, /
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
-    def slack(self, distances: ArrayLike, radii: ArrayLike, /) -> NDArray[np.float64]: ...
-    def time_distances(
-        self, points: ArrayLike, repeats: int, one_by_one: bool, /
-    ) -> NDArray[np.float64]: ...
+    def distance(self, points: ArrayLike, threads: int, /) -> _F64: ...
+    def gradient(self, points: ArrayLike, threads: int, /) -> tuple[_F64, _F64]: ...
+    def slack(self, distances: ArrayLike, radii: ArrayLike, /) -> _F64: ...
+    def time_distances(self, points: ArrayLike, repeats: int, one_by_one: bool, /) -> _F64: ...
 
 def field_from_values(
-    values: ArrayLike,
-    origin: ArrayLike,
-    spacing: ArrayLike,
-    error: float,
-    threads: int,
-    /,
+    values: ArrayLike, origin: ArrayLike, spacing: ArrayLike, error: float, threads: int, /
 ) -> Field: ...
 def surface_winding(
     vertices: ArrayLike,
@@ -1480,7 +1239,7 @@ def surface_winding(
     progress: object,
     threads: int,
     /,
-) -> NDArray[np.float64]: ...
+) -> _F64: ...
 @overload
 def surface_holes(
     vertices: ArrayLike,
@@ -1489,7 +1248,7 @@ def surface_holes(
     progress: object,
     threads: int,
     /,
-) -> list[NDArray[np.int32]]: ...
+) -> list[_I32]: ...
 @overload
 def surface_holes(
     vertices: ArrayLike,
@@ -1508,13 +1267,7 @@ def surface_reversed(
 ) -> NDArray[np.int32]: ...
 def surface_closest(
     vertices: ArrayLike, triangles: ArrayLike, points: ArrayLike, bound: float, /
-) -> tuple[
-    NDArray[np.float64],
-    NDArray[np.float64],
-    NDArray[np.float64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-]: ...
+) -> tuple[_F64, _F64, _F64, _I32, _I32]: ...
 def field_from_field(
     field: Field,
     resolution: tuple[int, int, int],
@@ -1533,7 +1286,7 @@ def field_from_surface(
     exact: bool,
     memory: float,
     elsewhere: Callable[[Filling], object] | None,
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     threads: int,
     /,
 ) -> tuple[
@@ -1546,7 +1299,7 @@ def field_from_shape(shape: str, a: ArrayLike, b: ArrayLike, radius: float, /) -
 class Filling:
     @property
     def count(self) -> int: ...
-    def surface(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
+    def surface(self) -> tuple[_F64, _I32]: ...
     def block(self, index: int, /) -> tuple[Any, ...]: ...
     def put(self, index: int, values: ArrayLike, /) -> None: ...
 
@@ -1573,12 +1326,12 @@ class DeformedField:
         /,
     ) -> DeformedField: ...
     @property
-    def modes(self) -> NDArray[np.float64]: ...
+    def modes(self) -> _F64: ...
     def evaluate(
         self, q: ArrayLike, points: ArrayLike, gradient: bool, threads: int, /
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.int32]]: ...
-    def pose(self, q: ArrayLike, /) -> tuple[NDArray[np.float64], NDArray[np.float64], int]: ...
-    def project(self, proxies: ArrayLike, forces: ArrayLike, /) -> NDArray[np.float64]: ...
+    ) -> tuple[_F64, _F64 | None, _I32]: ...
+    def pose(self, q: ArrayLike, /) -> tuple[_F64, _F64, int]: ...
+    def project(self, proxies: ArrayLike, forces: ArrayLike, /) -> _F64: ...
 
 def field_domains(
     field: Field,
@@ -1586,13 +1339,11 @@ def field_domains(
     labels: ArrayLike | None,
     n: int,
     overlap: float,
-    progress: Callable[[int, int], object] | None,
+    progress: _Progress,
     threads: int,
     /,
 ) -> tuple[
-    float,
-    NDArray[np.int32],
-    list[tuple[NDArray[np.bool_], NDArray[np.float32], tuple[int, int, int]]],
+    float, _I32, list[tuple[NDArray[np.bool_], NDArray[np.float32], tuple[int, int, int]]]
 ]: ...
 
 # csrc/pyext/py_coupling.c
@@ -1619,20 +1370,12 @@ def pull_body_stiffness(
 ) -> float: ...
 @final
 class StaticResponse:
-    def __new__(
-        cls,
-        solid: Solid,
-        progress: Callable[[int, int], object] | None,
-        threads: int,
-        /,
-    ) -> StaticResponse: ...
-    def unit_forces(
-        self, where: tuple[ArrayLike, ArrayLike], threads: int, /
-    ) -> NDArray[np.float64]: ...
+    def __new__(cls, solid: Solid, progress: _Progress, threads: int, /) -> StaticResponse: ...
+    def unit_forces(self, where: tuple[ArrayLike, ArrayLike], threads: int, /) -> _F64: ...
 
 def drag(
     moved: ArrayLike, where: tuple[ArrayLike, ArrayLike], way: ArrayLike, /
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+) -> tuple[_F64, _F64]: ...
 def pull_free(
     body: FreeBody | World,
     index: int,
@@ -1650,11 +1393,11 @@ def fit_stiffness(
     field: DeformedField | None,
     field_reduced: Reduced | None,
     /,
-) -> NDArray[np.float64] | None: ...
+) -> _F64 | None: ...
 def coupling_check(settings: dict[str, float], /) -> None: ...
 def coupling_wrench(
     settings: dict[str, float], manipulandum: _PlacedFrame, object: _PlacedFrame, /
-) -> tuple[NDArray[np.float64], ...]: ...
+) -> tuple[_F64, ...]: ...
 def coupling_step(
     settings: dict[str, float],
     manipulandum: _PlacedFrame,
@@ -1673,15 +1416,10 @@ def dynamic_step(
     share: float,
     load: _Load,
     /,
-) -> tuple[Any, NDArray[np.float64]]: ...
+) -> tuple[Any, _F64]: ...
 def solve6(
-    matrix: ArrayLike,
-    right: ArrayLike,
-    degenerate: float,
-    sure: float,
-    otherwise: ArrayLike,
-    /,
-) -> tuple[NDArray[np.float64], int]: ...
+    matrix: ArrayLike, right: ArrayLike, degenerate: float, sure: float, otherwise: ArrayLike, /
+) -> tuple[_F64, int]: ...
 
 # csrc/pyext/py_device.c
 _Trajectory = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike | None]
@@ -1747,7 +1485,7 @@ def leave_device(device: Device, /) -> None: ...
 # csrc/pyext/py_tip.c
 _Touch = tuple[
     NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, int, int,
-    NDArray[np.float64], NDArray[np.float64], float,
+    NDArray[np.float64], NDArray[np.float64], float
 ]  # fmt: skip
 
 @final
@@ -1837,7 +1575,7 @@ class Session:
     def record_sizes(self, /) -> tuple[int, int, int, int]: ...
     def status(self, /) -> dict[str, Any]: ...
     def device(self, /) -> _DeviceInfo: ...
-    def times(self, shares: ArrayLike, /) -> NDArray[np.float64]: ...
+    def times(self, shares: ArrayLike, /) -> _F64: ...
     def restore(self, k: int, simulation: Any, /) -> None: ...
     def restore_touch(self, touched: _Touched, /) -> None: ...
 

@@ -12,7 +12,7 @@ import scipy.linalg
 import reducedfem as rf
 from failures import check_live_blocks, live_blocks
 from reducedfem import _core
-from shapes import box_hexes, box_tets
+from shapes import box_hexes, box_tets, solid_box
 
 MATERIAL = rf.StVK(2e6, 0.3, 1200.0)
 
@@ -114,8 +114,7 @@ def test_weights_multiply(beam, rng):
 
 
 def test_free_solids_have_bases_too(rng):
-    nodes, elements = box_hexes(2, 2, 2)
-    solid = rf.Solid(rf.Mesh(nodes, elements), MATERIAL)
+    solid = solid_box((2, 2, 2), law=MATERIAL, held=None)
     vectors = rng.standard_normal((5, 27, 3))
     basis = rf.mass_pca(solid, vectors, 5)
     np.testing.assert_allclose(basis.spectrum, dense_pca(solid, vectors, 5)[1], rtol=1e-12)

@@ -10,7 +10,7 @@ import pytest
 
 import reducedfem as rf
 from beams import make_beam, mass_of, tip_of
-from shapes import box_hexes
+from shapes import solid_box
 
 # --- the linear model ----------------------------------------------------------------------------
 
@@ -34,8 +34,7 @@ def test_all_modes_give_the_linear_solution(rng):
 
 def test_a_free_solid_responds_to_the_load_minus_its_acceleration():
     """All elastic modes: K u = f - M a, a the acceleration as a whole; nothing under gravity."""
-    nodes, elements = box_hexes(2, 1, 1, (0.2, 0.1, 0.1))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0))
+    solid = solid_box((2, 1, 1), (0.2, 0.1, 0.1), rf.StVK(1e6, 0.3, 1000.0), held=None)
     M, K = mass_of(solid), solid.stiffness().to_dense()
     model = rf.LinearModel(solid, 29)  # of 30
     weight = (M @ np.tile([0.0, 0.0, -9.81], 12)).reshape(12, 3)
@@ -331,16 +330,12 @@ def test_too_large_loads_are_reported_and_left_out(beam, model):
         rf.sketch_basis(beam, sketch.select([2]))
 
 
-def test_a_basis_does_not_depend_on_threads(beam, model):
+def test_a_basis_does_not_depend_on_threads(beam, model, set_threads):
     sketch = pulls(model, 8.0, 5)
-    before = rf.threads()
-    try:
-        made = []
-        for threads in (1, 2, 3):
-            rf.set_threads(threads)
-            made.append(rf.sketch_basis(beam, sketch, r=3).vectors)
-    finally:
-        rf.set_threads(before)
+    made = []
+    for threads in (1, 2, 3):
+        set_threads(threads)
+        made.append(rf.sketch_basis(beam, sketch, r=3).vectors)
     np.testing.assert_array_equal(made[1], made[0])
     np.testing.assert_array_equal(made[2], made[0])
 

@@ -7,7 +7,7 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import _core
-from shapes import box_hexes
+from shapes import solid_box
 
 
 def brute_force(points, distance):
@@ -114,8 +114,7 @@ def test_bad_arguments(vectors, distance, error, message):
 
 @pytest.fixture(scope="module")
 def solid():
-    nodes, elements = box_hexes(5, 2, 2, (0.5, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 800.0), nodes[:, 0] == 0)
+    return solid_box((5, 2, 2), (0.5, 0.1, 0.1), rf.StVK(1e5, 0.3, 800.0))
 
 
 def held(solid, rng, count):

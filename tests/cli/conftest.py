@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import reducedfem as rf
-from shapes import box_hexes, box_tets
+from shapes import box_tets, solid_box
 
 
 @pytest.fixture(scope="module")
@@ -16,8 +16,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(folder):
     """A beam along x, 0.4 m long, held at x = 0, as a model file."""
-    nodes, elements = box_hexes(8, 2, 2, (0.4, 0.1, 0.1))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), nodes[:, 0] < 1e-9)
+    solid = solid_box((8, 2, 2), (0.4, 0.1, 0.1))
     path = folder / "beam.safetensors"
     rf.reduce(solid, rf.modal_derivative_basis(solid, 4, 8)).save(path)
     return path

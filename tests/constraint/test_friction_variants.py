@@ -7,44 +7,23 @@ import ctypes
 import numpy as np
 import pytest
 
-from ckernels import SIMD, library, require
+from ckernels import SIMD, library, require, structure
 from friction import factor, free_motion, residual
 
 RF_ERR_ARG = -1
 
 
-class Settings(ctypes.Structure):
-    """``rf_friction_settings``."""
-
-    _fields_ = (
-        ("most", ctypes.c_int32),
-        ("most_rank", ctypes.c_int32),
-        ("simd", ctypes.c_int),
-    )
-
-
-class Limits(ctypes.Structure):
-    """``rf_friction_limits``."""
-
-    _fields_ = (
-        ("tolerance", ctypes.c_double),
-        ("budget_us", ctypes.c_double),
-        ("stop", ctypes.c_void_p),
-        ("context", ctypes.c_void_p),
-    )
-
-
-class Report(ctypes.Structure):
-    """``rf_friction_report``."""
-
-    _fields_ = (
-        ("end", ctypes.c_int),
-        ("residual", ctypes.c_double),
-        ("sweeps", ctypes.c_int32),
-        ("steps", ctypes.c_int32),
-        ("centres", ctypes.c_int32),
-        ("elapsed_us", ctypes.c_double),
-    )
+Settings = structure(
+    "rf_friction_settings", most=ctypes.c_int32, most_rank=ctypes.c_int32, simd=ctypes.c_int,
+)  # fmt: skip
+Limits = structure(
+    "rf_friction_limits", tolerance=ctypes.c_double, budget_us=ctypes.c_double,
+    stop=ctypes.c_void_p, context=ctypes.c_void_p,
+)  # fmt: skip
+Report = structure(
+    "rf_friction_report", end=ctypes.c_int, residual=ctypes.c_double, sweeps=ctypes.c_int32,
+    steps=ctypes.c_int32, centres=ctypes.c_int32, elapsed_us=ctypes.c_double,
+)  # fmt: skip
 
 
 class Solver:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from shapes import box_hexes
+from shapes import solid_box
 from shells import sphere_shell
 
 
@@ -17,8 +17,7 @@ def rigid() -> rf.PointTree:
 
 @pytest.fixture(scope="module")
 def bar() -> rf.ReducedSolid:
-    mesh = rf.Mesh(*box_hexes(8, 2, 2, (2.0, 0.5, 0.5)))
-    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
+    solid = solid_box((8, 2, 2), (2.0, 0.5, 0.5))
     return rf.reduce(solid, rf.modal_derivative_basis(solid, 4, 9))
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reducedfem as rf
+import turns
 from contact_cases import (
     EVERYTHING,
     FIELDS,
@@ -15,7 +16,6 @@ from contact_cases import (
     HERE,
     LEVEL,
     STIFFNESS,
-    matrix,
     plain,
     random_pose,
     same_contacts,
@@ -222,7 +222,7 @@ def test_gradient_against_differences(rigid, soft, name, deformed, direction):
     assert out.touching > 20
     np.testing.assert_array_equal(out.gradient, out.gradient.T)
     assert np.linalg.eigvalsh(out.gradient).max() < 1e-9 * np.abs(out.gradient).max()
-    rotation, c = matrix(quaternion), out.contacts
+    rotation, c = turns.rotation(quaternion), out.contacts
     arm = c.positions - position - rotation @ grasp
     size = STIFFNESS * min(1.0, 10 / out.touching)
     e = c.forces / (size * c.distances[:, None])
@@ -297,7 +297,7 @@ def test_momentum(soft, rng):
     on_shell = -out.contacts.forces
     np.testing.assert_allclose(out.force + on_shell.sum(axis=0), 0, atol=1e-11)
     about = rng.normal(size=3)
-    grasped = position + matrix(quaternion) @ (0.3, 0, -0.4)
+    grasped = position + turns.rotation(quaternion) @ (0.3, 0, -0.4)
     torque = np.cross(out.contacts.positions - about, on_shell).sum(axis=0)
     torque += out.torque + np.cross(grasped - about, out.force)
     np.testing.assert_allclose(torque, 0, atol=1e-10)
@@ -307,7 +307,7 @@ def test_momentum(soft, rng):
 def test_frames(soft, bar, deformable):
     """Moving the whole world moves forces, torques and gradients with it."""
     shell = soft.shell if deformable else sphere_shell((40, 160, 640))
-    turned, by = matrix(world := turn((3, 1, 2), 1.1)), np.array([0.7, -2.0, 0.4])
+    turned, by = turns.rotation(world := turn((3, 1, 2), 1.1)), np.array([0.7, -2.0, 0.4])
     other = rf.Pointshell(
         shell.points @ turned.T + by, shell.normals @ turned.T, shell.levels, shell.areas
     )

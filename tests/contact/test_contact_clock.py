@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from ckernels import build
+from ckernels import build, structure
 from places import ROOT
 
 SOURCES = (
@@ -30,15 +30,11 @@ N, BROOD, LEVELS = 200, 3, 4
 REAL = ctypes.c_double
 
 
-class Result(ctypes.Structure):
-    """rf_contact_result."""
-
-    _fields_ = (
-        ("force", REAL * 3), ("torque", REAL * 3), ("gradient", REAL * 36), ("depth", REAL),
-        ("clearance", REAL),
-        ("microseconds", REAL), ("visited", ctypes.c_int32), ("skipped", ctypes.c_int32),
-        ("touching", ctypes.c_int32), ("level", ctypes.c_int32),
-    )  # fmt: skip
+Result = structure(
+    "rf_contact_result", force=REAL * 3, torque=REAL * 3, gradient=REAL * 36, depth=REAL,
+    clearance=REAL, microseconds=REAL, visited=ctypes.c_int32, skipped=ctypes.c_int32,
+    touching=ctypes.c_int32, level=ctypes.c_int32,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from contact_cases import (
     HERE,
     LEVEL,
     STIFFNESS,
-    matrix,
     same_contacts,
     trajectory,
     turn,
 )
 from core_contacts import core_contact
 from reducedfem import _core
+from turns import rotation
 
 
 @pytest.mark.parametrize("warm", [EVERYTHING, 400, 150])
@@ -101,7 +101,7 @@ def test_coherence_sees_the_ends_of_a_turning_shell(stretched):
 def test_rounding_far_from_the_origin():
     """The lower of two points is at a plane, but for rounding 10^8 m beside the plane's origin."""
     quaternion = turn((1, 2, -1), 0.7)
-    across, along, normal = matrix(quaternion).T
+    across, along, normal = rotation(quaternion).T
     shell = rf.Pointshell([np.zeros(3), -1e-3 * normal], [normal] * 2, [0, 1])
     tree = rf.PointTree(shell)
     contact = rf.PenaltyContact(tree, rf.PlaneField((0, 0, 0), (0, 0, 1)), 1.0)

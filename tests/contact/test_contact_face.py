@@ -16,7 +16,7 @@ import reducedfem as rf
 from core_contacts import SETTINGS
 from reducedfem import _core
 from reducedfem.contact import voxmap
-from shapes import box_hexes
+from shapes import solid_box
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
@@ -41,8 +41,7 @@ def shell(field):
 
 @pytest.fixture(scope="module")
 def model():
-    nodes, elements = box_hexes(2, 2, 4, (0.1, 0.1, 0.1))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0), nodes[:, 2] < 1e-9)
+    solid = solid_box((2, 2, 4), (0.1, 0.1, 0.1), rf.StVK(1e6, 0.3, 1000.0), held=2)
     return rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3))
 
 

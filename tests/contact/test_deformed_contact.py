@@ -8,27 +8,16 @@ import pytest
 import reducedfem as rf
 from failures import fail_each_allocation
 from plain_contact import directions
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
+from turns import rotation
 
 RUBBER = rf.StVK(1e6, 0.4, 1000.0)
 BAR = np.array([0.3, 0.06, 0.04])
 
 
 def bar(modes=3, r=6):
-    nodes, elements = box_hexes(15, 3, 2, tuple(BAR))
-    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER, fixed=nodes[:, 0] < 1e-9)
+    solid = solid_box((15, 3, 2), tuple(BAR), RUBBER)
     return rf.reduce(solid, rf.modal_derivative_basis(solid, modes, r))
-
-
-def rotation(q):
-    w, x, y, z = q
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import reducedfem as rf
 from material_laws import published
 from reducedfem import _core
 from sampled import MATERIALS, basis_of, beam, poses_of, sampled
-from shapes import BOXES, box_hexes
+from shapes import BOXES, solid_box
 
 VARIANTS = [simd for simd in (1, 2, 3) if _core.simd_available(simd)]
 
@@ -369,8 +369,7 @@ def test_too_few_points_are_worth_a_warning():
 
 def test_free_bodies_keep_their_energy_under_no_load():
     """A basis without rigid motions, of a solid without fixed nodes."""
-    nodes, elements = box_hexes(4, 2, 2, (0.4, 0.2, 0.2))
-    solid = rf.Solid(rf.Mesh(nodes, elements), MATERIALS["stable"])
+    solid = solid_box((4, 2, 2), (0.4, 0.2, 0.2), MATERIALS["stable"], held=None)
     basis = rf.modal_derivative_basis(solid, k=4, r=8)
     model = rf.reduce(solid, basis, cubature=rf.Cubature(points=60, strain=0.1, n_poses=40))
     assert model.cubature.error < 0.02

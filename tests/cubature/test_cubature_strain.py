@@ -11,7 +11,7 @@ import pytest
 
 import reducedfem as rf
 from sampled import sampled
-from shapes import box_hexes
+from shapes import solid_box
 
 MESSAGE = r"has the Green strain \S+, but its cubature was trained up to"
 DT = 1e-3
@@ -20,8 +20,7 @@ SWING = 400  # steps, in which a strong damping brings the beam to rest
 
 @functools.cache
 def free_model() -> rf.ReducedSolid:
-    mesh = rf.Mesh(*box_hexes(6, 2, 2, (1.0, 0.2, 0.2)))
-    solid = rf.Solid(mesh, rf.StableNeoHookean(1e6, 0.4, 1000.0))
+    solid = solid_box((6, 2, 2), (1.0, 0.2, 0.2), rf.StableNeoHookean(1e6, 0.4, 1000.0), held=None)
     settings = rf.Cubature(points=60, n_poses=40, strain=0.1)
     return rf.reduce(solid, rf.modal_derivative_basis(solid, r=8), cubature=settings)
 

@@ -11,7 +11,7 @@ import reducedfem as rf
 from material_laws import LAWS, rubber
 from reducedfem import _core
 from sampled import basis_of, beam, poses_of, sampled
-from shapes import box_hexes
+from shapes import solid_box
 from test_cubature import VARIANTS, all_points, relative
 
 ORTHOTROPIC = rf.LinearElastic.orthotropic(
@@ -22,8 +22,7 @@ ORTHOTROPIC = rf.LinearElastic.orthotropic(
 @functools.cache
 def solid_of(law: str) -> rf.Solid:
     material = ORTHOTROPIC if law == "LinearElastic" else rubber(law, 2e5, 0.35, 1000.0)
-    nodes, elements = box_hexes(4, 1, 1, (1.0, 0.2, 0.2))
-    return rf.Solid(rf.Mesh(nodes, elements), material, fixed=nodes[:, 0] == 0.0)
+    return solid_box((4, 1, 1), (1.0, 0.2, 0.2), material)
 
 
 def far(model: rf.ReducedSolid, law: str) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ import pytest
 
 import reducedfem as rf
 from sampled import SOFT, basis_of, beam, poses_of, sampled
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 
 @functools.cache
@@ -64,8 +64,7 @@ def test_stout_bodies_reach_it_and_files_keep_it(tmp_path):
 
 
 def test_errors_of_drawn_poses_name_the_strain():
-    mesh = rf.Mesh(*box_hexes(6, 2, 2, (0.3, 0.05, 0.05)))
-    solid = rf.Solid(mesh, rf.NeoHookean(1e5, 0.4, 1000.0), fixed=mesh.nodes[:, 0] == 0.0)
+    solid = solid_box((6, 2, 2), (0.3, 0.05, 0.05), rf.NeoHookean(1e5, 0.4, 1000.0))
     chosen = rf.Cubature(points=60, n_poses=70, strain=1e5)
     with pytest.raises(rf.InputError, match=r"^strain is 100000: .* not finite; make it smaller"):
         rf.reduce(solid, rf.modal_derivative_basis(solid, k=4, r=8), cubature=chosen)

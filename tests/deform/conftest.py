@@ -16,7 +16,7 @@ from deformed_objects import (
     skin_points,
     thinned,
 )
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +39,7 @@ def bar_proxies():
 @pytest.fixture(scope="module")
 def held_bar():
     """A bar that bends and twists."""
-    nodes, elements = box_hexes(15, 3, 2, BAR[1])
-    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER, fixed=nodes[:, 0] < 1e-9)
+    solid = solid_box((15, 3, 2), BAR[1], RUBBER)
     return rf.reduce(solid, rf.modal_derivative_basis(solid, 4, 10))
 
 

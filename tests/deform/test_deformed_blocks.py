@@ -16,17 +16,14 @@ from deformed_objects import BAR, plain, thinned
 from reducedfem import _core
 
 
-def test_results_do_not_depend_on_threads(held_bar, bar_field, bar_proxies, rng):
+def test_results_do_not_depend_on_threads(held_bar, bar_field, bar_proxies, rng, set_threads):
     made = rf.DeformedField(bar_field, held_bar, bar_proxies)
     points = rng.uniform((-0.05, -0.05, -0.05), (0.35, 0.11, 0.09), (5000, 3))
     q = 0.05 * rng.normal(size=held_bar.r)
-    before, found = rf.threads(), []
-    try:
-        for n in (1, 3):
-            rf.set_threads(n)
-            found.append((made.distance(points, q), made.gradient(points, q)))
-    finally:
-        rf.set_threads(before)
+    found = []
+    for n in (1, 3):
+        set_threads(n)
+        found.append((made.distance(points, q), made.gradient(points, q)))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
 

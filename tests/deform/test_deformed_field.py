@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from deformed_objects import BAR, RUBBER, boxes_field, exact_distance, linear_q, plain, turn
+from deformed_objects import BAR, RUBBER, boxes_field, exact_distance, linear_q, plain
 from failures import fail_each_allocation
+from turns import turn
 
 
 def test_results_equal_a_plain_version(held_bar, bar_field, bar_proxies, rng):

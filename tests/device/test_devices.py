@@ -14,10 +14,12 @@ import pytest
 import ckernels
 import reducedfem as rf
 from bridges import session
-from drivers import let_go, rotation_of
+from ckernels import structure
+from drivers import let_go
 from moments import free_port
 from places import ROOT
 from reducedfem import _core, cli
+from turns import rotation
 
 
 @pytest.mark.parametrize(
@@ -31,27 +33,19 @@ from reducedfem import _core, cli
     ],
 )
 def test_devices_report_their_axes(device, x, y, z):
-    found = rotation_of(device().alignment)
+    found = rotation(device().alignment)
     assert np.allclose(found, np.transpose([x, y, z]), rtol=0, atol=1e-15)
 
 
 # ---- velocities ----------------------------------------------------------------------------------
 
 
-class Sample(ctypes.Structure):
-    _fields_ = (
-        ("position", ctypes.c_double * 3),
-        ("quaternion", ctypes.c_double * 4),
-        ("velocity", ctypes.c_double * 3),
-        ("turn", ctypes.c_double * 3),
-        ("buttons", ctypes.c_uint32),
-        ("count", ctypes.c_uint64),
-        ("other", ctypes.c_bool),
-    )
-
-
-class CoreError(ctypes.Structure):
-    _fields_ = (("status", ctypes.c_int), ("text", ctypes.c_char * 512))
+Sample = structure(
+    "Sample", position=ctypes.c_double * 3, quaternion=ctypes.c_double * 4,
+    velocity=ctypes.c_double * 3, turn=ctypes.c_double * 3, buttons=ctypes.c_uint32,
+    count=ctypes.c_uint64, other=ctypes.c_bool,
+)  # fmt: skip
+CoreError = structure("CoreError", status=ctypes.c_int, text=ctypes.c_char * 512)
 
 
 def test_samples_have_velocities_in_si_units(dhd, hd, raw, tmp_path):

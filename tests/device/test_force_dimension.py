@@ -9,8 +9,9 @@ import pytest
 
 import reducedfem as rf
 from bridges import FORCE, LOW, session
-from drivers import DHD_FUNCTIONS, let_go, rotation_of
+from drivers import DHD_FUNCTIONS, let_go
 from moments import LONG, wait_until
+from turns import rotation
 
 
 def test_force_dimension_is_read_and_written(ball, dhd):
@@ -28,10 +29,10 @@ def test_force_dimension_is_read_and_written(ball, dhd):
     rng = np.random.default_rng(5)
     turns = [*rng.normal(size=(20, 4)), *np.eye(4), *np.roll(np.eye(4), 1, axis=0) + np.eye(4)]
     for quaternion in turns:
-        rotation = rotation_of(quaternion / np.linalg.norm(quaternion))
-        dhd.reals("rotation", 9)[:] = rotation.ravel()
+        expected = rotation(quaternion)
+        dhd.reals("rotation", 9)[:] = expected.ravel()
         found = made.run(1).array["device_quaternion"][0]
-        assert np.allclose(rotation_of(found), rotation, rtol=0, atol=1e-14)
+        assert np.allclose(rotation(found), expected, rtol=0, atol=1e-14)
     made.close()
     assert let_go(dhd)
     assert dhd.int("id") == 3

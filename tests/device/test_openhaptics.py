@@ -10,16 +10,17 @@ import pytest
 
 import reducedfem as rf
 from bridges import LOW, session
-from drivers import place, rotation_of
+from drivers import place
 from moments import LONG, wait_until
 from reducedfem import _core
+from turns import rotation
 
 
 def test_openhaptics_makes_the_cycles(ball, hd):
     hd.ints(buttons=3)
     quaternion = np.array([0.1, 0.7, -0.5, 0.5])
     quaternion /= np.linalg.norm(quaternion)
-    place(hd, (0.001, -0.002, LOW), rotation_of(quaternion))
+    place(hd, (0.001, -0.002, LOW), rotation(quaternion))
     with session(ball, rf.OpenHaptics("Left", library=hd.path), ramp=0.02) as made:
         wait_until(lambda: made.report().ticks >= 100)
         assert hd.int("enabled")

@@ -21,6 +21,7 @@ import pytest
 import reducedfem as rf
 from bridges import bridged, session
 from moments import LONG, free_port, interrupted, wait_until
+from shells import level
 
 
 def test_a_bridge_without_client_or_address_is_reported(ball, raw):
@@ -42,9 +43,7 @@ def test_a_bridge_without_client_or_address_is_reported(ball, raw):
 def test_a_cycle_that_takes_too_long_is_halted(raw, set_timeouts):
     """The watchdog sends no force, while the cycle is still under way."""
     set_timeouts(stall=0.05)
-    x = np.linspace(-0.1, 0.1, 500)
-    points = np.stack(np.meshgrid(x, x, [0.0]), axis=-1).reshape(-1, 3)
-    tree = rf.PointTree(rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1))))
+    tree = rf.PointTree(level(np.linspace(-0.1, 0.1, 500)))
     field = rf.SphereField((0.0, 0.0, 0.0), 0.5)
     slow = rf.PenaltyContact(tree, field, 1e-3, max_points=None, warm_nodes=None)
     client = raw()

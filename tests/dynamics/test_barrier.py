@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from shapes import box_tets
+from shapes import box_tets, solid_box
 
 GRAVITY = 9.81
 SIZE, DENSITY = 0.1, 1000.0
@@ -294,23 +294,19 @@ def test_a_bullet_does_not_pass_a_wall():
     assert np.isfinite(sim.state.qdot).all()
 
 
-def test_bits_do_not_depend_on_threads():
+def test_bits_do_not_depend_on_threads(set_threads):
     ends = []
-    before = rf.threads()
-    try:
-        for threads in (1, 2, 3):
-            rf.set_threads(threads)
-            contact = rf.BarrierContact([FLOOR, WALL], friction=0.3, lagged=False)
-            sim = rf.BDF2(cube(3), 5e-3, newton_max=50, contact=contact, gravity=[0, 0, -GRAVITY])
-            sim.reset(qdot=np.tile([3.0, 1.0, -3.0], (sim.system.mesh.n_nodes, 1)))
-            touched = 0
-            for _ in range(25):
-                sim.step()
-                touched += len(sim.contact_state.nodes)
-            assert touched > 10
-            ends.append(sim.state.q.tobytes() + sim.state.qdot.tobytes())
-    finally:
-        rf.set_threads(before)
+    for threads in (1, 2, 3):
+        set_threads(threads)
+        contact = rf.BarrierContact([FLOOR, WALL], friction=0.3, lagged=False)
+        sim = rf.BDF2(cube(3), 5e-3, newton_max=50, contact=contact, gravity=[0, 0, -GRAVITY])
+        sim.reset(qdot=np.tile([3.0, 1.0, -3.0], (sim.system.mesh.n_nodes, 1)))
+        touched = 0
+        for _ in range(25):
+            sim.step()
+            touched += len(sim.contact_state.nodes)
+        assert touched > 10
+        ends.append(sim.state.q.tobytes() + sim.state.qdot.tobytes())
     assert ends[0] == ends[1] == ends[2]
 
 
@@ -382,8 +378,7 @@ def test_fixed_nodes_do_not_touch():
 
 
 def beam(kind):
-    nodes, elements = box_tets(6, 2, 2, (0.3, 0.05, 0.05))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, DENSITY), fixed=nodes[:, 0] < 1e-9)
+    solid = solid_box((6, 2, 2), (0.3, 0.05, 0.05), rf.StVK(1e5, 0.3, DENSITY), make=box_tets)
     basis = rf.modal_derivative_basis(solid, 4, 8)
     return rf.reduce(solid, basis) if kind == "reduced" else rf.ProjectedSolid(solid, basis)
 

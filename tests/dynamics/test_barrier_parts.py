@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 
 import reducedfem as rf
+from motions import check_copies
 from part_cases import (
     DENSITY,
     DISTANCE,
@@ -266,25 +264,19 @@ def test_copies_continue_alike(lagged):
     contact = rf.BarrierContact(parts=True, friction=0.4, lagged=lagged)
     sim = simulated(stack(), contact=contact, gravity=(2.0, 0, -GRAVITY))
     sim.step(n=6)
-    copies = [sim.clone(), copy.deepcopy(sim), pickle.loads(pickle.dumps(sim))]
-    sim.step(n=6)
+    copies = check_copies(sim, lambda one: one.step(n=6))
     assert len(sim.contact_state.part_nodes) > 0
     for other in copies:
-        other.step(n=6)
-        assert other.state.q.tobytes() == sim.state.q.tobytes()
         assert (other.contact_state.part_distances == sim.contact_state.part_distances).all()
 
 
-def test_bits_do_not_depend_on_threads():
-    before, ends = rf.threads(), []
-    try:
-        for count in (1, 3):
-            rf.set_threads(count)
-            sim = simulated(stack(), gravity=(2.0, 0, -GRAVITY))
-            sim.step(n=5)
-            ends.append(sim.state.q.tobytes())
-    finally:
-        rf.set_threads(before)
+def test_bits_do_not_depend_on_threads(set_threads):
+    ends = []
+    for count in (1, 3):
+        set_threads(count)
+        sim = simulated(stack(), gravity=(2.0, 0, -GRAVITY))
+        sim.step(n=5)
+        ends.append(sim.state.q.tobytes())
     assert ends[0] == ends[1]
 
 

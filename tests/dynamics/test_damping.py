@@ -13,7 +13,7 @@ import reducedfem as rf
 from integrated import full_basis, small_model, small_solid, some_state, states_equal
 from plain_polynomial import deviation
 from reducedfem import _core
-from shapes import box_hexes
+from shapes import solid_box
 
 PHI, PSI = {0: 30.0, 1: -5.0}, {0: 12.0, 1: 20.0}
 
@@ -173,19 +173,14 @@ def test_rigid_motions_dissipate_nothing(kind):
     assert damping.power(u, v @ turn.T) == pytest.approx(damping.power(deformed, v), rel=1e-11)
 
 
-def test_the_same_bits_on_any_number_of_threads():
-    nodes, elements = box_hexes(24, 10, 10, (0.24, 0.1, 0.1))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0)
+def test_the_same_bits_on_any_number_of_threads(set_threads):
+    solid = solid_box((24, 10, 10), (0.24, 0.1, 0.1))
     damping = rf.StrainRateDamping(solid, 3.0, 2.0)
     u, v = fields(solid, size=1e-3)
     results = []
-    threads = rf.threads()
-    try:
-        for count in (1, 2, 5):
-            rf.set_threads(count)
-            results.append((damping.force(u, v), damping.matrix(u).data, damping.power(u, v)))
-    finally:
-        rf.set_threads(threads)
+    for count in (1, 2, 5):
+        set_threads(count)
+        results.append((damping.force(u, v), damping.matrix(u).data, damping.power(u, v)))
     for one in results[1:]:
         for a, b in zip(one, results[0], strict=True):
             np.testing.assert_array_equal(a, b)

@@ -5,9 +5,7 @@ Trajectories of an independent prototype are in test_schemes.py.
 
 from __future__ import annotations
 
-import copy
 import itertools
-import pickle
 import warnings
 
 import numpy as np
@@ -15,9 +13,9 @@ import pytest
 
 import reducedfem as rf
 from bars import UPRIGHT, bar, top_of
-from motions import COMMON
+from motions import COMMON, check_copies
 from reducedfem import _core
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 KINDS = [rf.BackwardEuler, rf.BDF2, rf.TRBDF2]
 MODES = ["follow", "exact", "rest"]
@@ -36,8 +34,7 @@ def oscillators(k, c, x, v, load, t):
 
 @pytest.fixture(scope="module")
 def beam():
-    nodes, elements = box_hexes(6, 1, 1, (0.6, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
+    return solid_box((6, 1, 1), (0.6, 0.1, 0.1))
 
 
 def tip(solid, size):
@@ -207,31 +204,21 @@ def test_copies_continue_as_the_original(beam, kind, modes):
     sim = kind(beam, 5e-3, (0.1, 1e-4), newton_max=2, exact=4, modes=modes)
     load = tip(beam, 1.0)
     sim.step(load, 5)
-    others = [sim.clone(), copy.deepcopy(sim), pickle.loads(pickle.dumps(sim))]
-    for one in (sim, *others):
-        one.step(-load, 4)
-    for other in others:
-        for name in ("q", "qdot", "qddot", "time"):
-            np.testing.assert_array_equal(getattr(other.state, name), getattr(sim.state, name))
+    check_copies(sim, lambda one: one.step(-load, 4))
 
 
 @LARGE
 @pytest.mark.parametrize("modes", MODES)
-def test_results_have_the_same_bits_for_any_number_of_threads(modes):
-    nodes, elements = box_hexes(16, 12, 8, (0.4, 0.3, 0.2))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
+def test_results_have_the_same_bits_for_any_number_of_threads(modes, set_threads):
+    solid = solid_box((16, 12, 8), (0.4, 0.3, 0.2))
     load = tip(solid, 20.0)
     ends = []
-    before = rf.threads()
-    try:
-        for n in (1, 2, 3):
-            rf.set_threads(1 if n == 3 else n)
-            sim = rf.BDF2(solid, 5e-3, exact=4, modes=modes)
-            rf.set_threads(n)  # more than there were when it was made
-            sim.step(load, 2)
-            ends.append(sim.state.q)
-    finally:
-        rf.set_threads(before)
+    for n in (1, 2, 3):
+        set_threads(1 if n == 3 else n)
+        sim = rf.BDF2(solid, 5e-3, exact=4, modes=modes)
+        set_threads(n)  # more than there were when it was made
+        sim.step(load, 2)
+        ends.append(sim.state.q)
     np.testing.assert_array_equal(ends[1], ends[0])
     np.testing.assert_array_equal(ends[2], ends[0])
 

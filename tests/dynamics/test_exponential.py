@@ -14,13 +14,12 @@ import pytest
 from scipy.linalg import expm
 
 import reducedfem as rf
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 
 @pytest.fixture(scope="module")
 def beam():
-    nodes, elements = box_hexes(4, 1, 1, (0.4, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
+    return solid_box((4, 1, 1), (0.4, 0.1, 0.1))
 
 
 def plain_step(model, mass, q, v, force, h, alpha, beta):
@@ -122,19 +121,15 @@ def test_the_order_is_two(beam):
         assert np.log2(one / half) > 1.8
 
 
-def test_copies_and_threads(beam):
+def test_copies_and_threads(beam, set_threads):
     load = np.zeros((beam.mesh.n_nodes, 3))
     load[-1] = [0.0, 0.0, -2.0]
     sim = rf.ExponentialEuler(beam, 5e-3)
     sim.step(load, 3)
     others = [sim.clone(), copy.deepcopy(sim), pickle.loads(pickle.dumps(sim))]
-    before = rf.threads()
-    try:
-        for n, one in enumerate((sim, *others), start=1):
-            rf.set_threads(n)
-            one.step(-load, 3)
-    finally:
-        rf.set_threads(before)
+    for n, one in enumerate((sim, *others), start=1):
+        set_threads(n)
+        one.step(-load, 3)
     for other in others:
         for name in ("q", "qdot", "qddot", "time"):
             np.testing.assert_array_equal(getattr(other.state, name), getattr(sim.state, name))

@@ -8,6 +8,7 @@ import itertools
 import pickle
 import threading
 import weakref
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from scipy.sparse import csc_matrix
 import reducedfem as rf
 from calls import IMPLICIT
 from integrated import small_solid
+from moments import at_once
 
 ALL = {**IMPLICIT, "CentralDifferences": rf.CentralDifferences}
 
@@ -305,11 +307,7 @@ def test_threads_may_step_simulations_of_one_system():
         sim.step(n=40)
         ends[k] = sim.state.q
 
-    workers = [threading.Thread(target=run, args=(k,)) for k in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    at_once(partial(run, k) for k in range(4))
     np.testing.assert_array_equal(ends[0], ends[2])
     np.testing.assert_array_equal(ends[1], ends[3])
 

@@ -12,7 +12,8 @@ import pytest
 import reducedfem as rf
 from motions import NEWMARK
 from reducedfem import _core
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
+from turns import rotation
 
 RUBBER = rf.StVK(2e6, 0.4, 1100.0)
 R = 8
@@ -24,18 +25,6 @@ def model():
     nodes, elements = box_hexes(6, 3, 2, (0.6, 0.24, 0.1))
     solid = rf.Solid(rf.Mesh(nodes + np.array([1.0, 2.0, -1.0]), elements), RUBBER)
     return rf.reduce(solid, rf.modal_derivative_basis(solid, k=4, r=R))
-
-
-def rotation(quaternion):
-    """Rotation matrix of a unit quaternion, by the textbook formula."""
-    w, x, y, z = quaternion
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def angular_momentum(body):
@@ -357,8 +346,7 @@ def test_schemes_that_leave_out_the_rigid_motion_say_free_body(model, scheme):
 
 
 def test_bases_that_can_translate_are_taken_by_every_scheme():
-    nodes, elements = box_hexes(3, 2, 2, 0.1)
-    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
+    solid = solid_box((3, 2, 2), 0.1, RUBBER, held=None)
     shapes = solid.linear_modes(3, rigid=True).shapes
     for system in (rf.reduce(solid, shapes), rf.ProjectedSolid(solid, shapes)):
         sim = rf.ImplicitNewmark(system, 1e-3)

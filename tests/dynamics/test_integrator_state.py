@@ -18,7 +18,7 @@ from integrated import (
     states_equal,
     systems,
 )
-from shapes import box_hexes, box_tets
+from shapes import box_hexes, box_tets, solid_box
 
 
 # a step so long that Newton's method takes several iterations
@@ -294,8 +294,7 @@ def test_progress_is_reported():
 
 @pytest.mark.parametrize("reduced", [True, False])
 def test_progress_callable_may_read_the_simulation(reduced):
-    nodes, elements = box_hexes(2, 1, 1, (0.2, 0.1, 0.1))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0)
+    solid = solid_box((2, 1, 1), (0.2, 0.1, 0.1))
     system = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3)) if reduced else solid
     sim = rf.ImplicitNewmark(system, 1e-3)
     n = 5000 if reduced else 20

@@ -12,7 +12,7 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import samples
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 EARTH = (0.0, 0.0, -9.81)
 
@@ -78,8 +78,7 @@ def test_weights_and_worlds_of_gravity_in_millimetres_warn(reduced):
 
 
 def test_small_meshes_in_arbitrary_units_do_not_warn():
-    nodes, elements = box_hexes(1, 1, 1, (1.0, 1.0, 1.0))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1.0, 0.3, 1.0), nodes[:, 0] == 0.0)
+    solid = solid_box((1, 1, 1), (1.0, 1.0, 1.0), rf.StVK(1.0, 0.3, 1.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rf.ImplicitNewmark(solid, 1.0, damping=(0.0, 4.0), gravity=(0.0, 0.0, -9810.0))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ckernels
+from ckernels import structure
 from places import ROOT
 
 KAPPA, DELTA = 3.0, 0.5
@@ -20,40 +21,20 @@ MU, SLIP = 0.4, 1.0
 KINDS = [False, True]  # a vertex and a triangle; two edges
 
 
-class Primitive(ctypes.Structure):
-    _fields_ = (
-        ("edges", ctypes.c_bool),
-        ("parallel", ctypes.c_double),
-        ("x", ctypes.c_double * 12),
-    )
-
-
-class Nearest(ctypes.Structure):
-    _fields_ = (
-        ("distance", ctypes.c_double),
-        ("weight", ctypes.c_double * 4),
-        ("normal", ctypes.c_double * 3),
-        ("moving", ctypes.c_int),
-        ("along", ctypes.c_double * 6),
-        ("moved", ctypes.c_double * 8),
-    )
-
-
-class Energy(ctypes.Structure):
-    _fields_ = (
-        ("value", ctypes.c_double),
-        ("normal_force", ctypes.c_double),
-        ("gradient", ctypes.c_double * 12),
-    )
-
-
-class Rubbing(ctypes.Structure):
-    _fields_ = (
-        ("weight", ctypes.c_double * 4),
-        ("normal", ctypes.c_double * 3),
-        ("force", ctypes.c_double),
-        ("sliding", ctypes.c_double * 3),
-    )
+Primitive = structure(
+    "Primitive", edges=ctypes.c_bool, parallel=ctypes.c_double, x=ctypes.c_double * 12,
+)  # fmt: skip
+Nearest = structure(
+    "Nearest", distance=ctypes.c_double, weight=ctypes.c_double * 4, normal=ctypes.c_double * 3,
+    moving=ctypes.c_int, along=ctypes.c_double * 6, moved=ctypes.c_double * 8,
+)  # fmt: skip
+Energy = structure(
+    "Energy", value=ctypes.c_double, normal_force=ctypes.c_double, gradient=ctypes.c_double * 12,
+)  # fmt: skip
+Rubbing = structure(
+    "Rubbing", weight=ctypes.c_double * 4, normal=ctypes.c_double * 3, force=ctypes.c_double,
+    sliding=ctypes.c_double * 3,
+)  # fmt: skip
 
 
 @functools.cache

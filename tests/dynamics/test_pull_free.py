@@ -9,15 +9,14 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import _core
-from shapes import box_hexes
+from shapes import solid_box
 
 H = 1e-3
 
 
 @pytest.fixture(scope="module")
 def reduced():
-    nodes, elements = box_hexes(3, 2, 2, (0.3, 0.2, 0.15))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0))
+    solid = solid_box((3, 2, 2), (0.3, 0.2, 0.15), rf.StVK(1e6, 0.3, 1000.0), held=None)
     return rf.reduce(solid, rf.modal_derivative_basis(solid, 3, 5))
 
 

@@ -7,14 +7,13 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import _core
-from shapes import box_hexes, box_tets
+from shapes import box_hexes, box_tets, solid_box
 
 H = 1e-3
 
 
 def solid_of(kind, material):
-    nodes, elements = kind(4, 2, 2, (0.4, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), material, fixed=nodes[:, 0] < 1e-9)
+    return solid_box((4, 2, 2), (0.4, 0.1, 0.1), material, make=kind)
 
 
 @pytest.fixture(scope="module", params=["hexahedra", "tetrahedra"])

@@ -13,7 +13,7 @@ from calls import IMPLICIT
 from integrated import polynomial_model, small_model, small_solid, states_equal
 from reducedfem import _core
 from sampled import sampled
-from shapes import box_hexes
+from shapes import solid_box
 
 FLOOR = rf.PlaneField([0.0, 0.0, -0.005], [0.0, 0.0, 1.0])
 
@@ -120,8 +120,7 @@ def ends(make):
 @functools.cache
 def wide_solid():
     """Return a solid of more nodes than one task has."""
-    nodes, elements = box_hexes(16, 10, 8, (0.4, 0.3, 0.2))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
+    return solid_box((16, 10, 8), (0.4, 0.3, 0.2))
 
 
 SYSTEMS = {"reduced": MODELS["r = 20"], "cubature": sampled, "solid": wide_solid}

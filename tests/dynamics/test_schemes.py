@@ -6,15 +6,14 @@ prototype, see the README of the folder reference/integrators.
 
 from __future__ import annotations
 
-import copy
 import itertools
-import pickle
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
-from shapes import box_hexes
+from motions import check_copies
+from shapes import solid_box
 
 G = 1.0 - 1.0 / np.sqrt(2.0)
 RATIONAL = {
@@ -228,8 +227,7 @@ def test_trajectories_are_those_of_a_dense_prototype(shared, file, make):
 
 @pytest.fixture(scope="module")
 def beam():
-    nodes, elements = box_hexes(4, 1, 1, (0.4, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
+    return solid_box((4, 1, 1), (0.4, 0.1, 0.1))
 
 
 @pytest.fixture(scope="module")
@@ -262,12 +260,7 @@ def test_copies_continue_as_the_original(model, kind):
     sim = kind(model, 2e-3, (0.1, 1e-4), newton_max=2)
     load = np.linspace(0.0, 0.02, model.r)
     sim.step(load, 7)
-    others = [sim.clone(), copy.deepcopy(sim), pickle.loads(pickle.dumps(sim))]
-    for one in (sim, *others):
-        one.step(-load, 5)
-    for other in others:
-        for name in ("q", "qdot", "qddot", "time"):
-            np.testing.assert_array_equal(getattr(other.state, name), getattr(sim.state, name))
+    check_copies(sim, lambda one: one.step(-load, 5))
 
 
 def test_a_reset_forgets_the_step_before(model):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
+from motions import check_copies
 from part_cases import DENSITY, block, masses, momenta, simulated, solid_of
 from shapes import box_tets
 
@@ -127,11 +127,7 @@ def test_parts_touch_each_other_too():
 def test_copies_continue_alike():
     sim, contact = closing(friction=0.4)
     sim.step(n=8)
-    copies = [sim.clone(), copy.deepcopy(sim), pickle.loads(pickle.dumps(sim))]
-    sim.step(n=8)
-    for other in copies:
-        other.step(n=8)
-        assert other.state.q.tobytes() == sim.state.q.tobytes()
+    check_copies(sim, lambda one: one.step(n=8))
     assert "itself" in repr(copy.copy(contact))
 
 

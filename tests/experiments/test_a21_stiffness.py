@@ -9,16 +9,13 @@ import numpy as np
 import pytest
 
 import experiments
-import reducedfem as rf
 
 SMALL = (8, 1, 1)
 
 
 @pytest.fixture(autouse=True)
-def _same_threads():
-    before = rf.threads()
-    yield
-    rf.set_threads(before)
+def _same_threads(set_threads):
+    """Restore the number of threads."""
 
 
 def test_counts_grow_for_the_exponential_only():

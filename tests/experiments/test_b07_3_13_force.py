@@ -138,4 +138,5 @@ def test_plots_and_command_lines(cases, reversal, monkeypatch, capsys, tmp_path)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_mistakes_are_reported_without_a_traceback(name, monkeypatch, capsys, tmp_path):
-    experiments.check_mistakes(name, monkeypatch, capsys, tmp_path)
+    few = (experiments.FEW_POINTS, experiments.TOO_FEW)
+    experiments.check_mistakes(name, monkeypatch, capsys, tmp_path, few)

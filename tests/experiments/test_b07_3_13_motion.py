@@ -206,4 +206,5 @@ def test_plots_and_command_lines(bumps, replayed, inserted, monkeypatch, capsys,
 @pytest.mark.parametrize("name", OPTIONS)
 def test_mistakes_are_reported_without_a_traceback(name, monkeypatch, capsys, tmp_path):
     options = ("--voxels", "16", "--r", "2") if name == "b07_3_13_degradation" else ()
-    experiments.check_mistakes(name, monkeypatch, capsys, tmp_path, *options)
+    few = (experiments.FEW_POINTS + options, experiments.TOO_FEW)
+    experiments.check_mistakes(name, monkeypatch, capsys, tmp_path, few)

@@ -95,9 +95,5 @@ def test_plots_and_command_lines(jumps, monkeypatch, capsys, tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_mistakes_are_reported_without_a_traceback(name, monkeypatch, capsys, tmp_path):
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start(name, monkeypatch, "--out", taken) == 1
-    assert str(taken) in capsys.readouterr().err
-    assert experiments.start(name, monkeypatch, "--resolution", "0", "--out", tmp_path) == 1
-    assert capsys.readouterr().err.startswith(f"{name}.py: resolution must be")
+    wrong = (("--resolution", "0"), "resolution must be")
+    experiments.check_mistakes(name, monkeypatch, capsys, tmp_path, wrong)

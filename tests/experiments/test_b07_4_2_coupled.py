@@ -80,11 +80,7 @@ def test_plot_and_command_line(pressed, monkeypatch, capsys, tmp_path):
 
 
 def test_mistakes_are_reported_without_a_traceback(monkeypatch, capsys, tmp_path):
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start(NAME, monkeypatch, "--out", taken) == 1
-    assert str(taken) in capsys.readouterr().err
-    assert experiments.start(NAME, monkeypatch, "--r", "0", "--out", tmp_path) == 1
-    assert capsys.readouterr().err.startswith(f"{NAME}.py: r must be")
+    wrong = (("--r", "0"), "r must be")
+    experiments.check_mistakes(NAME, monkeypatch, capsys, tmp_path, wrong)
     with pytest.raises(SystemExit):
         experiments.start(NAME, monkeypatch, "--rounds", "0", "--out", tmp_path)

@@ -57,17 +57,33 @@ def test_help_has_the_text_and_the_time(capsys):
     assert text.endswith("Takes 5 s on two cores.\n")
 
 
-def test_one_thread_ends_with_the_block():
+def test_one_thread_ends_with_the_block(set_threads):
     @command.one_thread()
     def fail():
         assert rf.threads() == 1
         raise OSError("stop")
 
-    threads = rf.threads()
-    rf.set_threads(2)
-    try:
-        with pytest.raises(OSError, match="stop"):
-            fail()
-        assert rf.threads() == 2
-    finally:
-        rf.set_threads(threads)
+    set_threads(2)
+    with pytest.raises(OSError, match="stop"):
+        fail()
+    assert rf.threads() == 2
+
+
+def test_numbers_out_of_range_are_refused(monkeypatch, capsys):
+    parser = command.options("/any/place/trial.py", "A trial.")
+    parser.add_argument("--depth", type=float, default=1.0)
+    parser.add_argument("--frames", type=int, default=2)
+
+    def parse(*words):
+        monkeypatch.setattr("sys.argv", ["trial.py", *words])
+        return command.parse(parser, positive=("depth",), frames=2)
+
+    assert (parse().depth, parse("--frames", "3").frames) == (1.0, 3)
+    for words, message in (
+        (("--depth", "0"), "--depth must be positive, got 0"),
+        (("--depth", "nan"), "--depth must be positive, got nan"),
+        (("--frames", "1"), "--frames must be 2 or more, got 1"),
+    ):
+        with pytest.raises(SystemExit):
+            parse(*words)
+        assert message in capsys.readouterr().err

@@ -11,6 +11,7 @@ import pytest
 import experiments
 import reducedfem as rf
 from reducedfem.scenes import shapes
+from shells import level
 
 NAME = "felt_stiffness"
 
@@ -132,9 +133,7 @@ def test_plot_and_table(monkeypatch, capsys, tmp_path):
 
 def press(stiffness="auto", seconds=0.5, auto_stiffness="coupling", **options):
     """Return what a session reports of a ball that is pressed on a floor, and what it records."""
-    x = np.linspace(-0.01, 0.01, 9)
-    points = np.stack(np.meshgrid(x, x, [0.0], indexing="ij"), axis=-1).reshape(-1, 3)
-    tree = rf.PointTree(rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (81, 1))))
+    tree = rf.PointTree(level(np.linspace(-0.01, 0.01, 9)))
     contact = rf.PenaltyContact(tree, rf.SphereField((0, 0, 0), 0.012), stiffness)
     hand = rf.ReplayDevice([0.0, 0.2, 9.0], [[0.0, 0.0, z] for z in (0.013, 0.002, 0.002)])
     coupling = rf.VirtualCoupling(500.0, 0.3, **options)

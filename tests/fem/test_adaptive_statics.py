@@ -11,7 +11,7 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import _core
-from shapes import box_hexes
+from shapes import solid_box
 
 # lambda = 0, 2 mu = young: a tetrahedron pressed on its apex keeps its sides
 CORK = rf.StVK(1e5, 0.0, 1000.0)
@@ -101,8 +101,7 @@ def test_a_failure_without_adaptive_steps_keeps_the_last_load_step():
 
 
 def beam():
-    nodes, elements = box_hexes(8, 2, 2, (0.8, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0), nodes[:, 0] == 0)
+    return solid_box((8, 2, 2), (0.8, 0.1, 0.1), rf.StVK(1e6, 0.3, 1000.0))
 
 
 def end_load(solid, total):

@@ -117,18 +117,14 @@ def test_motions_in_single_precision_are_refused_with_the_difference(plain):
     plain.solid.stress(plain.mesh.constraints.fill(u))
 
 
-def test_bits_do_not_depend_on_threads():
+def test_bits_do_not_depend_on_threads(set_threads):
     mesh = graded_box((16, 16, 16))
     s = rf.Solid(mesh, LAW)
     u = mesh.constraints.fill(1e-3 * rng().normal(size=(mesh.n_nodes, 3)))
-    before = rf.threads()
-    try:
-        results = []
-        for count in (1, 3):
-            rf.set_threads(count)
-            results.append((s.stiffness(u).data, s.internal_force(u)))
-    finally:
-        rf.set_threads(before)
+    results = []
+    for count in (1, 3):
+        set_threads(count)
+        results.append((s.stiffness(u).data, s.internal_force(u)))
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -410,20 +410,14 @@ def test_materials_are_tied_within_themselves_only():
     assert math.isclose(solid.strain_energy(u), energy, rel_tol=1e-12)
 
 
-def test_same_bits_for_any_number_of_threads():
+def test_same_bits_for_any_number_of_threads(set_threads):
     mesh, _ = ball(12, 1)
     solid = rf.Solid(mesh, STVK)
     u = moved(solid, np.random.default_rng(1), 1e-3)
     results = []
-    before = rf.threads()
-    try:
-        for count in (1, 3):
-            rf.set_threads(count)
-            results.append(
-                [solid.strain_energy(u), solid.internal_force(u), solid.stiffness(u).data]
-            )
-    finally:
-        rf.set_threads(before)
+    for count in (1, 3):
+        set_threads(count)
+        results.append([solid.strain_energy(u), solid.internal_force(u), solid.stiffness(u).data])
     for a, b in zip(*results, strict=True):
         np.testing.assert_array_equal(a, b)
 

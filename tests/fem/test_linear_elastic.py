@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from plain_solid import jittered, plain, rotation
+from plain_solid import close, jittered, plain, rotation
 from reducedfem import _core
 from shapes import BOXES, box_hexes
 
@@ -41,12 +41,6 @@ def any_material(rng, density=900.0):
 def make_solid(kind, material, rng, quadrature=None, n=(3, 2, 2)):
     nodes, elements, _ = jittered(BOXES[kind], n, 0.15, rng)
     return rf.Solid(rf.Mesh(nodes, elements), material, quadrature=quadrature)
-
-
-def close(a, b, tolerance=1e-13):
-    scale = np.abs(b).max()
-    assert scale > 0
-    assert np.abs(np.asarray(a) - b).max() <= tolerance * scale
 
 
 @pytest.mark.parametrize(("kind", "quadrature"), KINDS)

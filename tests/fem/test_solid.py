@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from plain_solid import CORNERS, isotropic, jittered, plain, rotation
+from plain_solid import CORNERS, close, isotropic, jittered, plain, rotation
 from reducedfem import _core, samples
 from shapes import BOXES, box_hexes, box_tets
 
@@ -16,13 +16,6 @@ LAW = isotropic(LAMBDA, MU)
 SIMD = {"plain": 1, "avx2": 2, "avx512": 3}
 
 
-@pytest.fixture
-def _threads_restored():
-    before = rf.threads()
-    yield
-    rf.set_threads(before)
-
-
 def make_solid(kind, rng, quadrature=None, n=(3, 2, 2), amount=0.15, **kwargs):
     nodes, elements, _ = jittered(BOXES[kind], n, amount, rng)
     return rf.Solid(rf.Mesh(nodes, elements), RUBBER, quadrature=quadrature, **kwargs)
@@ -30,16 +23,6 @@ def make_solid(kind, rng, quadrature=None, n=(3, 2, 2), amount=0.15, **kwargs):
 
 KINDS = [("tet", None), ("hex", 2), ("hex", 3), ("tet10", 2), ("tet10", 3)]
 KINDS += [("hex20", 3), ("hex20", 4)]
-
-
-# rounding of sums of a few hundred terms, relative to the largest entry
-ROUNDING = 1e-13
-
-
-def close(a, b, tolerance=ROUNDING):
-    scale = np.abs(b).max()
-    assert scale > 0
-    assert np.abs(np.asarray(a) - b).max() <= tolerance * scale
 
 
 @pytest.mark.parametrize(("kind", "quadrature"), KINDS)
@@ -299,7 +282,7 @@ def test_sparse_matrices_are_well_formed(rng):
 # --- threads ----------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("_threads_restored")
+@pytest.mark.usefixtures("set_threads")
 @pytest.mark.parametrize("make", BOXES.values())
 @pytest.mark.no_asan(reason="other tests run the same C code")
 def test_same_bits_for_any_number_of_threads(make, rng):
@@ -330,7 +313,7 @@ def test_same_bits_for_any_number_of_threads(make, rng):
 
 @pytest.mark.parametrize(("make", "cells"), [(box_tets, (6, 12, 6)), (box_hexes, (9, 25, 10))])
 @pytest.mark.no_asan(reason="other tests run the same C code")
-def test_upper_triangle_of_the_tangent_is_that_of_the_whole(make, cells, rng):
+def test_upper_triangle_of_the_tangent_is_that_of_the_whole(make, cells, rng, set_threads):
     """Steps without damping evaluate and factorize the upper triangle only."""
     nodes, elements = make(*cells)
     shuffle = rng.permutation(len(nodes))
@@ -339,7 +322,7 @@ def test_upper_triangle_of_the_tangent_is_that_of_the_whole(make, cells, rng):
     force = 10.0 * rng.standard_normal((mesh.n_nodes, 3))
     states = []
     for threads in (1, 3):
-        rf.set_threads(threads)
+        set_threads(threads)
         # so little damping changes no bit, but multiplies by the whole
         for damping in (0.0, 1e-290):
             sim = rf.ImplicitNewmark(solid, 1e-3, (0.0, damping), newton_max=3)

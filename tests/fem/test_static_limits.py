@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 
 def column(cells, size, law=rf.StVK):
@@ -109,8 +109,7 @@ def test_a_perfect_column_is_stable_below_eulers_load_and_unstable_above(kind):
 
 def test_a_free_body_without_load_is_stable():
     """Its rigid motions have no stiffness, which is no instability."""
-    mesh = rf.Mesh(*box_hexes(3, 2, 2, (0.3, 0.2, 0.2)))
-    solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0), None)
+    solid = solid_box((3, 2, 2), (0.3, 0.2, 0.2), rf.StVK(1e6, 0.3, 1000.0), held=None)
     model = rf.reduce(solid, rf.modal_derivative_basis(solid, 4))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

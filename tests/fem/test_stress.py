@@ -7,6 +7,7 @@ import pytest
 
 import material_laws
 import reducedfem as rf
+from plain_solid import rotation
 from reducedfem import _core
 from shapes import BOXES, ball, box_hexes
 
@@ -20,14 +21,7 @@ MATERIALS = {
 STRETCHES = np.array([1.3, 0.9, 1.05])
 
 
-def turn(axis, angle):
-    """Return a rotation about an axis (Rodrigues)."""
-    x, y, z = np.asarray(axis) / np.linalg.norm(axis)
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
-
-
-AT_REST, IN_SPACE = turn([1, 2, 0.5], 0.7), turn([0.2, -1, 1], 2.1)
+AT_REST, IN_SPACE = rotation([1, 2, 0.5], 0.7), rotation([0.2, -1, 1], 2.1)
 F = IN_SPACE @ np.diag(STRETCHES) @ AT_REST.T
 
 

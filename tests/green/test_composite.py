@@ -11,6 +11,7 @@ import pytest
 import reducedfem as rf
 from graded import plain_matrix, torn_solid, voxel_mesh
 from shapes import box_hexes, box_tets
+from turns import turn
 
 SIZE = (0.8, 0.2, 0.16)
 
@@ -19,13 +20,6 @@ def bar(cells=(8, 2, 2), hexes=True, size=SIZE, law=None, fixed=True):
     nodes, elements = (box_hexes if hexes else box_tets)(*cells, size)
     law = law or rf.StVK(1e5, 0.3, 1000.0)
     return rf.Solid(rf.Mesh(nodes, elements), law, nodes[:, 0] < 1e-9 if fixed else None)
-
-
-def turn(vector):
-    """Return the rotation matrix of a rotation vector."""
-    angle = np.linalg.norm(vector)
-    axis = np.asarray(vector) / max(angle, 1e-300)
-    return rf.Pose((0, 0, 0), [np.cos(angle / 2), *(np.sin(angle / 2) * axis)]).rotation
 
 
 def linear(solid, force, held=()):

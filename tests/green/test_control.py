@@ -10,6 +10,7 @@ import pytest
 import reducedfem as rf
 from reducedfem import _core
 from shapes import box_hexes, box_tets
+from turns import turn
 
 SIZE = (0.4, 0.1, 0.12)
 FAR = pytest.mark.filterwarnings("ignore:c turns handles:reducedfem.PlausibilityWarning")
@@ -60,13 +61,6 @@ def dense(solid, sets):
     u = P.copy()
     u[:, free] = -np.linalg.solve(K[np.ix_(free, free)], (K @ P.T)[free]).T
     return u.reshape(-1, n, 3), P @ K @ u.T
-
-
-def turn(vector):
-    """Return the rotation matrix of a rotation vector."""
-    angle = np.linalg.norm(vector)
-    axis = np.asarray(vector) / max(angle, 1e-300)
-    return rf.Pose((0, 0, 0), [np.cos(angle / 2), *(np.sin(angle / 2) * axis)]).rotation
 
 
 @pytest.mark.parametrize("hexes", [False, True])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import threading
 
 import numpy as np
 import pytest
@@ -12,9 +11,10 @@ from numpy.typing import NDArray
 
 import reducedfem as rf
 from failures import fail_each_allocation
+from moments import at_once
 from reducedfem import _core
 from reducedfem.base import memory
-from shapes import box_hexes, box_tet10s, box_tets
+from shapes import box_hexes, box_tet10s, box_tets, solid_box
 
 STVK = rf.StVK(1e5, 0.3, 1000.0)
 Array = NDArray[np.float64]
@@ -203,8 +203,7 @@ def test_held_nodes_replace_released_supports(held, green, kept):
 
 def test_columns_of_any_nodes_in_any_order_of_elimination():
     """A surface of few nodes inside, for which most fronts are not needed."""
-    nodes, elements = box_hexes(7, 6, 8)
-    solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 0] < 1e-9)
+    solid = solid_box((7, 6, 8), law=STVK)
     chosen = np.sort(np.random.default_rng(4).choice(solid.free, 61, replace=False))
     expected = inverse(solid, chosen)
     for method in ("dissection", "amd"):
@@ -341,8 +340,7 @@ def test_more_than_fits_into_memory_is_refused():
     side = int(np.sqrt(count / 2.0)) + 1
     if side > 400:
         pytest.skip("the mesh that does not fit would be large")
-    nodes, elements = box_hexes(side, side, 1)
-    solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 0] < 1e-9)
+    solid = solid_box((side, side, 1), law=STVK)
     with pytest.raises(MemoryError, match='pass dtype="float32"'):
         rf.GreensFunctions(solid)
 
@@ -361,8 +359,7 @@ def test_progress_counts_and_stops(held):
 
 
 def test_memory_that_runs_out(green):
-    nodes, elements = box_hexes(2, 1, 1)
-    solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 0] < 1e-9)
+    solid = solid_box((2, 1, 1), law=STVK)
     small = rf.GreensFunctions(solid, releasable=solid.fixed)
     fail_each_allocation(lambda: rf.GreensFunctions(solid, releasable=solid.fixed))
     node = int(small.nodes[0])
@@ -382,9 +379,5 @@ def test_many_threads_share_one_object(green):
             if not np.array_equal(green.displacement(surface), expected):
                 wrong.append(1)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once([work] * 4)
     assert not wrong

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import reducedfem as rf
+from moments import at_once
 from reducedfem import _core
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 STVK = rf.StVK(1e5, 0.3, 1000.0)
 Array = NDArray[np.float64]
 
 
 def make(dtype: str = "float64") -> rf.GreensFunctions:
-    nodes, elements = box_hexes(5, 3, 2, (0.5, 0.3, 0.2))
-    solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 2] < 1e-9)
+    solid = solid_box((5, 3, 2), (0.5, 0.3, 0.2), STVK, held=2)
     return rf.GreensFunctions(solid, dtype=dtype)
 
 
@@ -130,11 +131,7 @@ def test_threads_take_turns_with_contacts(green):
         except Exception as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=work, args=(node,)) for node in nodes[1:]]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(partial(work, node) for node in nodes[1:])
     assert not failed
     assert contacts.nodes.tolist() == nodes[:1]
     np.testing.assert_allclose(contacts.solve(given), alone, rtol=1e-11)
@@ -189,8 +186,7 @@ def test_a_node_that_moves_as_those_held_is_refused():
 
 def test_forces_do_not_suffer_from_nearly_dependent_contacts_before():
     """The nodes of a cube in single precision depend on each other to rounding, two do not."""
-    nodes, elements = box_hexes(1, 1, 1)
-    solid = rf.Solid(rf.Mesh(nodes, elements), STVK)
+    solid = solid_box((1, 1, 1), law=STVK, held=None)
     green = rf.GreensFunctions(solid, dtype="float32")
     for seed in range(880, 900):
         rng = np.random.default_rng(seed)
@@ -266,8 +262,7 @@ def test_pressing_with_friction_obeys_the_laws(green):
 
 @pytest.fixture(scope="module")
 def freed() -> tuple[rf.Solid, rf.GreensFunctions]:
-    nodes, elements = box_hexes(5, 3, 2, (0.5, 0.3, 0.2))
-    solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 0] < 1e-9)
+    solid = solid_box((5, 3, 2), (0.5, 0.3, 0.2), STVK)
     return solid, rf.GreensFunctions(solid, releasable=solid.fixed)
 
 

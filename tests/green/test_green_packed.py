@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import reducedfem as rf
 from failures import fail_each_allocation
 from reducedfem import _core
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 STVK = rf.StVK(1e5, 0.3, 1000.0)
 Array = NDArray[np.float64]
@@ -257,8 +257,7 @@ def test_wrong_tolerances_are_named(solid):
 
 
 def test_memory_that_runs_out():
-    nodes, elements = box_hexes(10, 3, 1)
-    solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 0] < 1e-9)
+    solid = solid_box((10, 3, 1), law=STVK)
 
     def make() -> rf.GreensFunctions:
         return rf.GreensFunctions(solid, tolerance=0.1, releasable=solid.fixed)

@@ -12,18 +12,6 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from shapes import box_hexes
-
-
-@pytest.fixture(scope="module")
-def block():
-    """Return a model, its distance field, and points above it."""
-    mesh = rf.Mesh(*box_hexes(3, 2, 2, (0.06, 0.04, 0.04)))
-    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=mesh.nodes[:, 0] < 1e-6)
-    model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=5))
-    field = rf.DistanceField.from_surface(mesh.surface(), 16)
-    shell = rf.Pointshell([[0.05, 0.02, 0.05], [0.04, 0.02, 0.05]], [[0, 0, 1]] * 2)
-    return model, field, rf.PointTree(shell)
 
 
 def test_a_field_that_does_not_deform_takes_no_simulation(block):

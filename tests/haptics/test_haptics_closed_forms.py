@@ -9,6 +9,7 @@ import pytest
 
 import reducedfem as rf
 from repetitions import fewer
+from turns import product, turn_between, turned
 
 X, Y, Z = np.eye(3)
 R = 0.02  # m, of what is held
@@ -16,27 +17,6 @@ FIT = 1e-5  # m, how much smaller a socket is than what is in it
 STIFFNESS = 1e4  # N/m, of a point
 AT_REST = 1e-5  # of the largest force: by how much a cycle may change it
 LEVER = 0.02  # m, at which the two springs of a coupling are equally stiff
-
-
-def product(q, p):
-    """Return the product of two quaternions."""
-    w = q[0] * p[0] - q[1:] @ p[1:]
-    return np.concatenate([[w], q[0] * p[1:] + p[0] * q[1:] + np.cross(q[1:], p[1:])])
-
-
-def turned(rotation):
-    """Return the quaternion of a rotation vector."""
-    angle = np.linalg.norm(rotation)
-    axis = rotation / angle if angle else np.zeros(3)
-    return np.concatenate([[np.cos(0.5 * angle)], np.sin(0.5 * angle) * axis])
-
-
-def turn_between(start, end):
-    """Return the rotation vector from one quaternion to another."""
-    q = product(end, start * [1, -1, -1, -1])
-    q = q if q[0] >= 0.0 else -q
-    size = np.linalg.norm(q[1:])
-    return 2.0 * np.arctan2(size, q[0]) * q[1:] / size if size else np.zeros(3)
 
 
 def wall(centre, normal, along, across, spacing, n):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from shapes import box_hexes
+from bars import bar, top_of
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
@@ -204,13 +204,8 @@ def test_contacts_act_as_one_with_all_points():
 @pytest.fixture(scope="module")
 def beam():
     """Return a soft beam that one end holds, and points on its upper side."""
-    mesh = rf.Mesh(*box_hexes(12, 3, 3, (0.2, 0.03, 0.03)))
-    solid = rf.Solid(mesh, rf.StVK(1e5, 0.4, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
-    reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, k=5, r=9))
-    x, y = np.linspace(0.01, 0.2, 40), np.linspace(0.0, 0.03, 9)
-    points = np.stack(np.meshgrid(x, y, [0.03], indexing="ij"), axis=-1).reshape(-1, 3)
-    shell = rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1)))
-    return rf.PointTree(shell, reduced, rf.Embedding(mesh, points)), reduced
+    reduced = bar(young=1e5)
+    return top_of(reduced, (40, 9), 0.01), reduced
 
 
 def stroke(beam, coupling, rate=1000.0, **options):

@@ -25,8 +25,17 @@ from haptic_sessions import (
     session_around,
     ticks_of,
 )
-from moments import LONG, wait_until
+from moments import LONG, at_once, wait_until
 from places import ROOT
+
+
+def check_goes_on(made, path):
+    """Start a session once more: its file, the only one, has all cycles at the end."""
+    made.start()
+    after(made, 20)
+    made.close()
+    assert np.array_equal(ticks_of(path), np.arange(made.report().ticks))
+    assert names(path.parent) == ["session.npy"]
 
 
 def test_a_restarted_session_continues_its_file(ball, tmp_path):
@@ -43,11 +52,7 @@ def test_a_restarted_session_continues_its_file(ball, tmp_path):
     # cycles that are made here and now go there, too
     made.run(10)
     assert np.array_equal(ticks_of(path), np.arange(last + 10))
-    made.start()
-    after(made, 20)
-    made.close()
-    assert np.array_equal(ticks_of(path), np.arange(made.report().ticks))
-    assert names(tmp_path) == ["session.npy"]
+    check_goes_on(made, path)
 
 
 def test_a_session_that_ended_by_itself_continues_its_file(ball, tmp_path):
@@ -266,11 +271,7 @@ def test_an_interrupted_stop_is_completed_later(ball, tmp_path, monkeypatch, nam
             made.stop()
     made.stop()
     assert np.array_equal(ticks_of(path), np.arange(made.report().ticks))
-    made.start()
-    after(made, 20)
-    made.close()
-    assert np.array_equal(ticks_of(path), np.arange(made.report().ticks))
-    assert names(tmp_path) == ["session.npy"]
+    check_goes_on(made, path)
 
 
 def test_an_interrupted_close_is_completed_when_the_session_is_dropped(ball, tmp_path):
@@ -303,11 +304,7 @@ def test_several_threads_may_stop_a_session(ball, tmp_path):
     for _ in range(20):
         made.start()
         after(made, 2)
-        threads = [threading.Thread(target=stop) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once([stop] * 3)
         assert not reported
     made.close()
     assert np.array_equal(ticks_of(path), np.arange(made.report().ticks))

@@ -9,7 +9,7 @@ import pytest
 
 import reducedfem as rf
 from friction_sessions import session
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 DT, G, RADIUS = 1e-3, 9.81, 0.02
 FAR = 0.5  # m, of the held tool from bodies that it must not touch
@@ -520,8 +520,7 @@ def test_bodies_that_do_not_fit_are_refused(ball, soft_ball, change, message):
         contacts.append(rf.FrictionContact(tree, WALL if change == "held" else ground))
         simulations = [body, (body, other)]
     if change == "model":
-        nodes, elements = box_hexes(2, 2, 2, (0.04, 0.04, 0.02))
-        solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e7, 0.3, 1000.0))
+        solid = solid_box((2, 2, 2), (0.04, 0.04, 0.02), rf.StVK(1e7, 0.3, 1000.0), held=None)
         other = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=6))
         simulations = [rf.FreeBody(other, DT)]
     with pytest.raises(rf.InputError, match=message):

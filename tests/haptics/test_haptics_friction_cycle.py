@@ -7,14 +7,12 @@ import pytest
 
 import reducedfem as rf
 from friction_sessions import HALF, PRESSED, K, floor, pressed, run, session, tool
+from shells import level
 
 
 def part_of_floor(rows):
     """Return the tree of the rows of points at these y."""
-    s = np.linspace(-0.05, 0.05, 21)
-    x, y = (a.ravel() for a in np.meshgrid(s, np.asarray(rows)))
-    points = np.stack([x, y, np.zeros_like(x)], axis=1)
-    return rf.PointTree(rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1))))
+    return rf.PointTree(level(np.linspace(-0.05, 0.05, 21), rows))
 
 
 def test_each_contact_has_its_own_coefficient():

@@ -13,6 +13,7 @@ import reducedfem as rf
 from friction_sessions import session
 from repetitions import fewer
 from shapes import box_hexes
+from turns import rotation
 
 BLOCK = rf.BoxField((-0.05, -0.05, -0.025), (0.05, 0.05, 0.025))
 TOOL = rf.BoxField((-0.01, -0.02, -0.01), (0.01, 0.02, 0.01))
@@ -72,13 +73,6 @@ def thrown(tree, model, field, *, mu, steps, **state):
     made.run(steps)
     made.close()
     return body.state, start, energy()
-
-
-def rotation(q):
-    """Return the matrix of a unit quaternion."""
-    w, x, y, z = q
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross
 
 
 @pytest.fixture(scope="module")

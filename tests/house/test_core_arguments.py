@@ -387,3 +387,14 @@ def test_progress_is_checked(solid):
         _core.linear_modes(solid._core, 3, False, 7, 1)
     with pytest.raises(rf.InputTypeError, match=wanted):
         _core.reduce(solid._core, np.ones((1, len(NODES), 3)), 7, 1)
+
+
+def test_functions_of_surfaces_name_missing_arguments():
+    with pytest.raises(TypeError, match="^surface_reversed takes at least 4 arguments, got 3$"):
+        _core.surface_reversed(VERTICES, TRIANGLES, None)
+    with pytest.raises(
+        TypeError, match=r"^surface_winding\(\) takes exactly 2 arguments \(1 given"
+    ):
+        _core.surface_winding(VERTICES, TRIANGLES, True, None, 1)
+    with pytest.raises(TypeError):
+        _core.surface_reversed(VERTICES, TRIANGLES, None, "1")

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from shapes import box_hexes, box_tets
+from shapes import box_tets, solid_box
 
 MATERIAL = rf.StVK(2e6, 0.3, 1200.0)
 
 
 @pytest.fixture(scope="module")
 def beam():
-    nodes, elements = box_hexes(6, 2, 2, (0.3, 0.07, 0.05))
-    return rf.Solid(rf.Mesh(nodes, elements), MATERIAL, fixed=nodes[:, 0] < 1e-12)
+    return solid_box((6, 2, 2), (0.3, 0.07, 0.05), MATERIAL)
 
 
 def test_provenance_cannot_be_changed_anywhere(beam):

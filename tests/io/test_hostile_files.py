@@ -19,7 +19,7 @@ from model_files import ARRAYS, assert_same, forge, join, make_model, refused, s
 from reducedfem.io import green_files
 from reducedfem.io import model_files as layout
 from reducedfem.reduction.reduced import from_bytes, to_bytes
-from shapes import box_hexes
+from shapes import solid_box
 
 
 def test_missing_and_irregular_files_are_refused(tmp_path):
@@ -458,8 +458,7 @@ def test_random_damage_under_a_valid_checksum(which, request, rng):
 def test_hostile_lists_of_nodes_of_greens_functions(tmp_path, monkeypatch):
     """A claim of a mesh of 2^31 - 1 nodes takes no memory; lists of nodes ascend."""
     monkeypatch.chdir(tmp_path)
-    nodes, elements = box_hexes(2, 1, 1)
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), nodes[:, 0] < 1e-9)
+    solid = solid_box((2, 1, 1))
     green = rf.GreensFunctions(solid, releasable=solid.fixed)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     claimed = rf.GreensFunctions._read(*green_file(green, mesh_nodes=2**31 - 1))

@@ -120,17 +120,14 @@ def test_bits_do_not_depend_on_threads(name):
         np.testing.assert_array_equal(other_vectors, vectors)
 
 
-def test_halves_of_the_factor(rng):
+def test_halves_of_the_factor(rng, set_threads):
     """A basis by mass-PCA is M-orthonormal and spans what it is of, on any number of threads."""
     solid = rf.Solid(rf.Mesh(*box_hexes(22, 22, 22, (1.0, 1.1, 1.2))), rf.StVK(1e6, 0.3, 1000.0))
     fields = rng.normal(size=(11, solid.mesh.n_nodes, 3))
-    before, results = rf.threads(), []
-    try:
-        for threads in (1, 2, 5):
-            rf.set_threads(threads)
-            results.append(rf.mass_pca(solid, fields, 11).vectors)
-    finally:
-        rf.set_threads(before)
+    results = []
+    for threads in (1, 2, 5):
+        set_threads(threads)
+        results.append(rf.mass_pca(solid, fields, 11).vectors)
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
     basis, wanted = results[0].reshape(11, -1), fields.reshape(11, -1)

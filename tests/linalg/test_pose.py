@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 HALF = np.sqrt(0.5)
 
@@ -95,8 +95,7 @@ def test_taken_where_positions_and_quaternions_are():
             call()
     with pytest.raises(rf.InputTypeError, match="a sequence of Poses"):
         contact.evaluate_many([[0.0, 0, 0]])
-    mesh = rf.Mesh(*box_hexes(2, 2, 2))
-    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1e3))
+    solid = solid_box((2, 2, 2), held=None)
     body = rf.FreeBody(rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3)), 1e-3)
     body.reset(pose)
     np.testing.assert_allclose(body.state.position, pose.position)
@@ -120,8 +119,7 @@ def test_the_identity_in_another_order_is_reported():
 
 
 def test_a_missing_q_is_reported():
-    mesh = rf.Mesh(*box_hexes(2, 2, 2))
-    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1e3), fixed=mesh.nodes[:, 0] == 0)
+    solid = solid_box((2, 2, 2))
     reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3))
     tree = rf.PointTree(rf.Pointshell([[1.0, 0.5, 0.5]], [[-1.0, 0, 0]]), reduced)
     contact = rf.PenaltyContact(tree, rf.SphereField((0, 0, 0), 1.0), 10.0)

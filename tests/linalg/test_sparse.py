@@ -29,16 +29,13 @@ def test_products_are_those_of_dense_matrices(rng, shape):
     np.testing.assert_array_equal(matrix @ np.asfortranarray(x), y)
 
 
-def test_products_do_not_depend_on_threads(rng):
+def test_products_do_not_depend_on_threads(rng, set_threads):
     matrix, _ = some(rng, 3000, 2000)
     x = rng.normal(size=(2000, 30))
-    before, results = rf.threads(), []
-    try:
-        for count in (1, 2, 5):
-            rf.set_threads(count)
-            results.append(matrix @ x)
-    finally:
-        rf.set_threads(before)
+    results = []
+    for count in (1, 2, 5):
+        set_threads(count)
+        results.append(matrix @ x)
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
     np.testing.assert_array_equal(results[0][:, 4], matrix @ x[:, 4])

@@ -8,7 +8,7 @@ import pytest
 import reducedfem as rf
 from material_laws import LAWS, principal_stresses, rubber
 from plain_solid import jittered
-from shapes import BOXES, box_hexes
+from shapes import BOXES, solid_box
 
 RUBBERS = [rubber(law, 2e5, 0.4) for law, facts in LAWS.items() if not facts["quadratic"]]
 
@@ -53,8 +53,7 @@ def test_bar_in_tension(kind, along, rubber):
 
 @pytest.fixture
 def beam(rubber):
-    nodes, elements = box_hexes(8, 2, 2, (0.4, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rubber, fixed=nodes[:, 0] < 1e-9)
+    return solid_box((8, 2, 2), (0.4, 0.1, 0.1), rubber)
 
 
 def potential(solid, dt, x, force):

@@ -271,16 +271,12 @@ def test_pointshells_of_what_crosses_by_less_than_a_voxel():
     assert np.minimum(*r).min() > 0.98
 
 
-def test_boundaries_of_parts_on_any_number_of_threads():
+def test_boundaries_of_parts_on_any_number_of_threads(set_threads):
     surface = rf.Surface(*together(sphere(20), sphere(20, (0.5, 0.1, 0.2))))
-    before = rf.threads()
     made = []
-    try:
-        for n in (1, 3):
-            rf.set_threads(n)
-            made.append(rf.DistanceField.from_surface(surface, 20))
-    finally:
-        rf.set_threads(before)
+    for n in (1, 3):
+        set_threads(n)
+        made.append(rf.DistanceField.from_surface(surface, 20))
     assert made[0].provenance["hidden_triangles"] > 100
     assert made[0].provenance == made[1].provenance
     np.testing.assert_array_equal(made[0].values, made[1].values)

@@ -10,7 +10,7 @@ import pytest
 import reducedfem as rf
 from commands import run
 from graded import CORNERS, graded_box, voxel_mesh, without_constraints
-from shapes import box_hexes, box_tets
+from shapes import box_hexes, box_tets, solid_box
 
 LAW = rf.StVK(1e5, 0.3, 1000.0)
 LIFT = np.array([0.0, 0.0, 1.0])
@@ -103,8 +103,7 @@ def test_sizes_of_any_ratio(box, ratio):
     held = mended.nodes[:, 0] == 0.0
     solid = rf.Solid(mended, LAW, fixed=held)
     tip = np.abs(solid.solve_static(1e-3 * solid.gravity())).max()
-    uniform = rf.Mesh(*box(8, 2, 2, (0.8, 0.2, 0.2)))
-    coarse = rf.Solid(uniform, LAW, fixed=uniform.nodes[:, 0] == 0.0)
+    coarse = solid_box((8, 2, 2), (0.8, 0.2, 0.2), LAW, make=box)
     assert 1.0 < tip / np.abs(coarse.solve_static(1e-3 * coarse.gravity())).max() < 1.1
 
 

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 import reducedfem as rf
-from plain_solid import jittered, quadratic_shape, rotation, tet_rule
-from shapes import TET_EDGES, box_hex20s, box_hexes, box_tet10s, box_tets
+from plain_solid import quadratic_shape, rotation, tet_rule
+from shapes import TET_EDGES, box_tet10s, box_tets
 
 RUBBER = rf.StVK(1e5, 0.35, 1100.0)
 CORNERS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
@@ -25,12 +25,6 @@ def curved(rng: np.random.Generator, n: int = 3, bend: float = 0.06) -> rf.Mesh:
     nodes, elements = box_tet10s(n, n, n)
     nodes = nodes + rng.uniform(-bend, bend, nodes.shape) / n
     return rf.Mesh(nodes, elements)
-
-
-def places(mesh: rf.Mesh, bary: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return where the barycentric point of each element lies (e, 3)."""
-    shape = np.array([quadratic_shape(b)[0] for b in bary])
-    return np.einsum("ea,eai->ei", shape, mesh.nodes[mesh.elements])
 
 
 def jacobian(x: NDArray[np.float64], bary: NDArray[np.float64]) -> float:
@@ -53,32 +47,6 @@ def test_rules_are_exact_up_to_their_degree(points, degree):
 # --- meshes --------------------------------------------------------------------------
 
 
-def test_quadratic_puts_nodes_on_the_middles_of_edges(rng):
-    nodes, elements, _ = jittered(box_tets, (3, 2, 2), 0.2, rng)
-    mesh = rf.Mesh(nodes, elements, np.arange(len(elements)) % 3)
-    mesh._region_names[1] = "middle"
-    fine = mesh.quadratic()
-    assert fine.nodes_per_element == 10
-    np.testing.assert_array_equal(fine.elements[:, :4], elements)
-    np.testing.assert_array_equal(fine.nodes[: mesh.n_nodes], nodes)
-    np.testing.assert_array_equal(fine.regions, mesh.regions)
-    assert fine.region_names == {1: "middle"}
-    for a, (i, j) in enumerate(TET_EDGES, 4):
-        ends = fine.nodes[fine.elements[:, [i, j]]]
-        np.testing.assert_array_equal(
-            fine.nodes[fine.elements[:, a]], 0.5 * ends[:, 0] + 0.5 * ends[:, 1]
-        )
-    # one node an edge
-    edges = np.sort(elements[:, np.array(TET_EDGES)].reshape(-1, 2), axis=1)
-    assert fine.n_nodes == mesh.n_nodes + len(np.unique(edges, axis=0))
-    np.testing.assert_array_equal(fine.original_nodes[: mesh.n_nodes], np.arange(mesh.n_nodes))
-    assert (fine.original_nodes[mesh.n_nodes :] == -1).all()
-    assert fine.volume == pytest.approx(mesh.volume, rel=1e-13)
-    assert repr(fine) == f"<Mesh: {fine.n_nodes} nodes, {fine.n_elements} tet10>"
-    again = pickle.loads(pickle.dumps(fine))
-    np.testing.assert_array_equal(again.elements, fine.elements)
-
-
 def test_midpoints_lost_by_rounding_are_refused():
     """Numbers at 1e16 are 2 apart: elements of that size have no place for a middle."""
     nodes, elements = box_tets(1, 1, 1)
@@ -86,26 +54,6 @@ def test_midpoints_lost_by_rounding_are_refused():
     with pytest.raises(rf.MeshError, match="element 0 is"):
         mesh.quadratic()
     rf.Mesh(4.0 * nodes + 1e16, elements).quadratic()
-
-
-@pytest.mark.parametrize("make", [box_hex20s, box_tet10s])
-def test_elements_with_mid_edge_nodes_are_not_made_quadratic(make):
-    with pytest.raises(rf.InputError, match="only elements without mid-edge nodes"):
-        rf.Mesh(*make(1, 1, 1)).quadratic()
-
-
-def test_lists_of_nodes_take_the_middles_between_them():
-    mesh = rf.Mesh(*box_tets(3, 2, 2))
-    fine = mesh.quadratic()
-    clamped = np.flatnonzero(mesh.nodes[:, 0] == 0)
-    found = fine.with_mid_edge_nodes(clamped)
-    np.testing.assert_array_equal(found, np.flatnonzero(fine.nodes[:, 0] == 0))
-    mask = np.zeros(fine.n_nodes, dtype=bool)
-    mask[clamped] = True
-    np.testing.assert_array_equal(fine.with_mid_edge_nodes(mask), found)
-    np.testing.assert_array_equal(mesh.with_mid_edge_nodes(clamped[::-1]), clamped)
-    with pytest.raises(rf.InputError, match=r"nodes\[1\] is 999"):
-        mesh.with_mid_edge_nodes([0, 999])
 
 
 def test_edges_must_have_one_middle():
@@ -340,25 +288,6 @@ def test_settings_are_kept():
     assert (solid._core.n_gauss, rf.Solid(mesh, RUBBER)._core.n_gauss) == (14, 4)
 
 
-def test_rigid_body_of_curved_elements(rng):
-    """Mass, centre and inertia are those of the places, not of the nodes."""
-    mesh = curved(rng)
-    mass, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
-    for x in mesh.nodes[mesh.elements]:
-        for b, w in tet_rule(14):
-            place, volume = quadratic_shape(b)[0] @ x, w * jacobian(x, b) / 6
-            mass += volume
-            first += volume * place
-            second += volume * np.outer(place, place)
-    body = rf.Solid(mesh, RUBBER).rigid_body
-    assert body.mass == pytest.approx(RUBBER.density * mass, rel=1e-12)
-    np.testing.assert_allclose(body.centre, first / mass, rtol=1e-12)
-    # x is a combination of the shape functions: these sums are the same, term by term
-    moved = second - np.outer(first, first) / mass
-    inertia = RUBBER.density * (np.trace(moved) * np.eye(3) - moved)
-    np.testing.assert_allclose(body.inertia, inertia, atol=1e-12 * np.trace(inertia))
-
-
 # --- embedding -----------------------------------------------------------------------
 
 
@@ -390,21 +319,8 @@ def test_places_in_strongly_curved_elements_are_found(rng):
         np.testing.assert_allclose(e.weights, shape, atol=1e-10)
 
 
-def test_every_point_inside_is_found_in_its_element(rng):
-    mesh = curved(rng)
-    points = places(mesh, rng.dirichlet(np.ones(4), mesh.n_elements))
-    e = rf.Embedding(mesh, points)
-    np.testing.assert_array_equal(e.elements, np.arange(mesh.n_elements))
-    assert (e.distance == 0).all()
-
-
-def test_distance_to_a_box_and_to_curved_faces(rng):
-    points = rng.uniform(-2, 3, (1000, 3))
-    expected = np.linalg.norm(points - np.clip(points, 0, 1), axis=1)
-    e = rf.Embedding(rf.Mesh(*box_tet10s(2, 3, 2)), points)
-    np.testing.assert_allclose(e.distance, expected, atol=1e-13)
-
-    # one curved element, by dense samples of its faces
+def test_distance_to_curved_faces(rng):
+    """Against dense samples of the faces of one element."""
     x = STRAIGHT.copy()
     x[4:] += rng.uniform(-0.08, 0.08, (6, 3))
     mesh = rf.Mesh(x, ONE)
@@ -427,61 +343,3 @@ def test_distance_to_a_box_and_to_curved_faces(rng):
     assert (
         e.distance[out] >= np.sqrt(np.maximum(nearest[out] ** 2 - (1.2 / n) ** 2, 0)) - 1e-3
     ).all()
-
-
-# --- solids on them ------------------------------------------------------------------
-
-
-def test_a_patch_of_elements_tied_to_linear_ones_is_the_linear_solid(rng):
-    """With middles tied to the means of their ends, force and mass are those of four nodes."""
-    nodes, tets, _ = jittered(box_tets, (2, 2, 2), 0.2, rng)
-    coarse = rf.Mesh(nodes, tets)
-    fine = coarse.quadratic()
-    tie = np.zeros((fine.n_nodes, coarse.n_nodes))
-    tie[np.arange(coarse.n_nodes), np.arange(coarse.n_nodes)] = 1.0
-    for a, (i, j) in enumerate(TET_EDGES, 4):
-        tie[fine.elements[:, a], fine.elements[:, i]] = 0.5
-        tie[fine.elements[:, a], fine.elements[:, j]] = 0.5
-    u = 0.1 * rng.standard_normal((coarse.n_nodes, 3))
-    a, b = rf.Solid(coarse, RUBBER), rf.Solid(fine, RUBBER)
-    force = tie.T @ b.internal_force(tie @ u)
-    np.testing.assert_allclose(force, a.internal_force(u), atol=1e-12 * np.abs(force).max())
-    mass = tie.T @ b.mass().to_dense()[::3, ::3] @ tie
-    np.testing.assert_allclose(mass, a.mass().to_dense()[::3, ::3], atol=1e-13 * mass.max())
-
-
-# --- why -----------------------------------------------------------------------------
-
-
-def tip_deflection(make, cells) -> float:
-    """Of a slender cantilever under a small end load, over that of Timoshenko's beam."""
-    length, height = 1.0, 0.1
-    nodes, elements = make(*cells, (length, height, height))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.0, 1000.0), nodes[:, 0] == 0)
-    # uniform traction, consistent with the shape functions of the end face
-    load = np.zeros((len(nodes), 3))
-    faces = solid.mesh.boundary_faces
-    end = faces[(nodes[faces][:, :, 0] > length - 1e-9).all(axis=1)]
-    x = nodes[end]
-    area = np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
-    if make is box_hexes:
-        np.add.at(load[:, 2], end, area[:, None] / 4)
-    elif make is box_tets:
-        np.add.at(load[:, 2], end, area[:, None] / 6)
-    else:  # quadratic triangles: nothing on corners, a third on each middle
-        np.add.at(load[:, 2], end[:, 3:], area[:, None] / 6)
-    load *= -1e-4 / load[:, 2].sum()
-    u = solid.solve_static(load)
-    inertia = height**4 / 12
-    exact = 1e-4 * (length**3 / (3e6 * inertia) + length / (5 / 6 * 5e5 * height**2))
-    return float(-u[solid.mesh.nodes[:, 0] > length - 1e-9, 2].mean() / exact)
-
-
-def test_ten_nodes_do_not_lock_in_bending():
-    """On cells of equal size: 4 nodes lock, 10 are within 1 % of the beam."""
-    cells = (10, 1, 1)
-    linear, hexes, quadratic = (tip_deflection(m, cells) for m in (box_tets, box_hexes, box_tet10s))
-    assert linear < 0.4
-    assert linear < hexes < 0.8
-    # the clamped end and elements bending in one layer make the rest
-    assert quadratic == pytest.approx(1.0, abs=0.01)

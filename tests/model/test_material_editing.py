@@ -150,17 +150,13 @@ def test_free_solids_keep_apart_from_their_rigid_motion():
         model.edit({2: rf.StVK(1e5, 0.3, 1500.0)})
 
 
-def test_results_do_not_depend_on_threads():
+def test_results_do_not_depend_on_threads(set_threads):
     solid = make_solid(MATERIALS)
     basis = basis_of(solid)
-    before = rf.threads()
     models = []
-    try:
-        for threads in (1, 3):
-            rf.set_threads(threads)
-            models.append(rf.reduce(solid, basis, editable=True).edit({2: HARD}))
-    finally:
-        rf.set_threads(before)
+    for threads in (1, 3):
+        set_threads(threads)
+        models.append(rf.reduce(solid, basis, editable=True).edit({2: HARD}))
     np.testing.assert_array_equal(models[0].coefficients, models[1].coefficients)
 
 

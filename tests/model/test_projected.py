@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 import pickle
-import threading
+from functools import partial
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
+from moments import at_once
 from motions import newmark
 from reducedfem import _core
-from shapes import BOXES, box_hexes
+from shapes import BOXES, box_hexes, solid_box
 
 EPS = np.finfo(float).eps
 MATERIALS = {0: rf.StVK(5e4, 0.3, 1000.0), 1: rf.StVK(8e4, 0.4, 1200.0)}
@@ -237,11 +238,7 @@ def test_threads_share_a_model(bent):
         sim.step(force, n=10)
         results[i] = sim.state.q
 
-    workers = [threading.Thread(target=work, args=(i,)) for i in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    at_once(partial(work, i) for i in range(3))
     for result in results:
         np.testing.assert_array_equal(result, expected.state.q)
 
@@ -341,8 +338,7 @@ def test_a_copy_of_the_basis_is_kept():
 
 
 def test_a_free_solid_is_taken():
-    nodes, elements = box_hexes(4, 2, 2, 0.1)
-    solid = rf.Solid(rf.Mesh(nodes, elements), MATERIALS[0])
+    solid = solid_box((4, 2, 2), 0.1, MATERIALS[0], held=None)
     fields = directions(solid, 4)
     q = np.array([1e-3, -2e-3, 3e-3, 0.0])
     expected = rf.reduce(solid, fields).internal_force(q)

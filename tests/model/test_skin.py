@@ -163,19 +163,15 @@ def test_forces_on_the_surface_do_the_same_work(case, rng):
 
 
 @pytest.mark.no_asan(reason="other tests run the same C code")
-def test_results_do_not_depend_on_threads(case, rng):
+def test_results_do_not_depend_on_threads(case, rng, set_threads):
     model, surface, _ = case
     q = 0.05 * rng.standard_normal(R)
     many = rf.Surface(np.tile(surface.vertices, (40, 1)), surface.triangles)
-    before = rf.threads()
     found = []
-    try:
-        for threads in (1, 3):
-            rf.set_threads(threads)
-            skin = rf.Skin(model, many)
-            found.append((skin.positions(q), skin.normals(q), skin.tilt))
-    finally:
-        rf.set_threads(before)
+    for threads in (1, 3):
+        set_threads(threads)
+        skin = rf.Skin(model, many)
+        found.append((skin.positions(q), skin.normals(q), skin.tilt))
     for a, b in zip(*found, strict=True):
         np.testing.assert_array_equal(a, b)
 

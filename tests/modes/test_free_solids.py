@@ -12,7 +12,7 @@ import scipy.linalg
 
 import reducedfem as rf
 from failures import fail_each_allocation
-from shapes import ball, box_hexes, box_tets, cylinder, torus
+from shapes import ball, box_hexes, box_tets, cylinder, solid_box, torus
 
 RUBBER = rf.StVK(2e6, 0.4, 1100.0)
 
@@ -136,8 +136,7 @@ def test_derivatives_solve_their_equation_and_are_orthogonal(case):
 
 def test_a_repeated_eigenvalue_cut_by_k_is_found_whole():
     """The first eigenvalue of a cube is double: one mode alone gives the same derivative."""
-    nodes, elements = box_hexes(4, 4, 4, 0.3)
-    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
+    solid = solid_box((4, 4, 4), 0.3, RUBBER, held=None)
     both, one = solid.linear_modes(2), solid.linear_modes(1)
     np.testing.assert_allclose(one.shapes[0], both.shapes[0], atol=1e-9)
     alone = solid.modal_derivatives(one)[0]
@@ -147,8 +146,7 @@ def test_a_repeated_eigenvalue_cut_by_k_is_found_whole():
 
 def test_derivatives_of_nearly_all_modes():
     """So few unknowns that no extra modes are left, or nothing beyond the known ones."""
-    nodes, elements = box_hexes(1, 1, 1, (0.2, 0.3, 0.5))
-    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
+    solid = solid_box((1, 1, 1), (0.2, 0.3, 0.5), RUBBER, held=None)
     whole = spectrum(solid)
     most = 3 * 8 - 6 - 1
     modes = solid.linear_modes(most)
@@ -159,25 +157,19 @@ def test_derivatives_of_nearly_all_modes():
         solid.linear_modes(most + 1)
 
 
-def test_bits_do_not_depend_on_threads():
-    nodes, elements = box_hexes(7, 5, 4, (0.7, 0.45, 0.3))
-    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
+def test_bits_do_not_depend_on_threads(set_threads):
+    solid = solid_box((7, 5, 4), (0.7, 0.45, 0.3), RUBBER, held=None)
     found = []
-    before = rf.threads()
-    try:
-        for threads in (1, 3):
-            rf.set_threads(threads)
-            modes = solid.linear_modes(9)
-            found.append((modes.shapes, solid.modal_derivatives(modes)))
-    finally:
-        rf.set_threads(before)
+    for threads in (1, 3):
+        set_threads(threads)
+        modes = solid.linear_modes(9)
+        found.append((modes.shapes, solid.modal_derivatives(modes)))
     for a, b in zip(*found, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 def test_basis_deforms_without_moving_the_whole():
-    nodes, elements = box_hexes(8, 3, 2, (0.8, 0.27, 0.2))
-    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
+    solid = solid_box((8, 3, 2), (0.8, 0.27, 0.2), RUBBER, held=None)
     basis = rf.modal_derivative_basis(solid, k=6, r=15)
     mass = solid.mass().to_scipy()
     u = basis.matrix
@@ -242,8 +234,7 @@ def test_statics_need_supports():
 
 
 def test_a_stop_leaves_the_solid_usable():
-    nodes, elements = box_hexes(9, 6, 5, (0.9, 0.6, 0.5))
-    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
+    solid = solid_box((9, 6, 5), (0.9, 0.6, 0.5), RUBBER, held=None)
     modes = solid.linear_modes(8)
 
     def stop(done, total):

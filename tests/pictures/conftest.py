@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 MATERIAL = rf.StVK(2e5, 0.3, 1000.0)
 
 
 @pytest.fixture(scope="module")
 def solid():
-    nodes, elements = box_hexes(6, 2, 2, (0.3, 0.06, 0.05))
-    return rf.Solid(rf.Mesh(nodes, elements), MATERIAL, fixed=nodes[:, 0] < 1e-12)
+    return solid_box((6, 2, 2), (0.3, 0.06, 0.05), MATERIAL)
 
 
 @pytest.fixture(scope="module")

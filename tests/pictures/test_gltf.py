@@ -10,7 +10,7 @@ import trimesh
 
 import reducedfem as rf
 from gltf import contents, keys, shape_at, verify
-from shapes import box_hexes
+from shapes import solid_box
 
 EPSILON = np.finfo(np.float32).eps
 
@@ -271,8 +271,7 @@ def test_text_files_are_plain_json(reduced, tmp_path):
 
 def test_the_size_is_a_shape_a_coordinate(tmp_path):
     """A motion costs its coordinates, not its vertices."""
-    nodes, elements = box_hexes(12, 4, 4, (0.3, 0.06, 0.05))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(2e5, 0.3, 1000.0), nodes[:, 0] < 1e-12)
+    solid = solid_box((12, 4, 4), (0.3, 0.06, 0.05), rf.StVK(2e5, 0.3, 1000.0))
     model = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 4))
     sizes = []
     for n in (2, 1002):

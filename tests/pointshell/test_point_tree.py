@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import reducedfem as rf
 from failures import check_live_blocks, fail_each_allocation, live_blocks
 from reducedfem import _core, samples, threads
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 from shells import fibonacci, sphere_shell
 
 SIMD = [s for s in (1, 2, 3) if _core.simd_available(s)]
@@ -55,8 +55,7 @@ def plain_radii(parents, levels, level, points):
 
 @pytest.fixture(scope="module")
 def bar() -> rf.ReducedSolid:
-    mesh = rf.Mesh(*box_hexes(6, 1, 1, (1.5, 0.25, 0.25)))
-    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
+    solid = solid_box((6, 1, 1), (1.5, 0.25, 0.25))
     return rf.reduce(solid, rf.modal_derivative_basis(solid, 3, 6))
 
 

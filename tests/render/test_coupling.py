@@ -11,27 +11,14 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import _core
+from turns import skew, turned
 
 REST = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
-
-
-def turned(rotation, quaternion=REST[1]):
-    """Return a quaternion turned by a rotation vector."""
-    rotation = np.asarray(rotation, float)
-    half = 0.5 * np.linalg.norm(rotation)
-    sine = 0.5 * np.sinc(half / np.pi)
-    w, v = math.cos(half), sine * rotation
-    a, b = quaternion[0], np.asarray(quaternion[1:], float)
-    return np.array([w * a - v @ b, *(w * b + a * v + np.cross(v, b))])
 
 
 def random_pose(rng, size=0.01):
     q = rng.normal(size=4)
     return rng.normal(size=3) * size, q / np.linalg.norm(q)
-
-
-def skew(v):
-    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
 def load(force=(0, 0, 0), torque=(0, 0, 0), gradient=None, depth=0.0):
@@ -41,6 +28,14 @@ def load(force=(0, 0, 0), torque=(0, 0, 0), gradient=None, depth=0.0):
         np.zeros((6, 6)) if gradient is None else np.array(gradient, float),
         None, 0, 0, 1, 0, depth, 0.0,
     )  # fmt: skip
+
+
+def floor(at, stiffness):
+    """Return the contact of a point at its grasp with the plane z = 0."""
+    depth = max(-at[0][2], 0.0)
+    gradient = np.zeros((6, 6))
+    gradient[2, 2] = -stiffness if depth > 0 else 0.0
+    return load([0, 0, stiffness * depth], gradient=gradient, depth=depth)
 
 
 # ---- the springs ---------------------------------------------------------------------------------
@@ -321,11 +316,7 @@ def test_relief_brings_the_object_back_to_half_the_depth_allowed():
     # the hand is far below the plane z = 0; the object a point at its grasp
     hand = (np.array([0.0, 0.0, -0.2]), REST[1])
     for _ in range(200):
-        depth = max(-at[0][2], 0.0)
-        gradient = np.zeros((6, 6))
-        gradient[2, 2] = -k if depth > 0 else 0.0
-        contact = load([0, 0, k * depth], gradient=gradient, depth=depth)
-        step = coupling.step(hand, *at, contact, share=share)
+        step = coupling.step(hand, *at, floor(at, k), share=share)
         at, share = (step.position, step.quaternion), step.share
     assert math.isclose(-at[0][2], allowed, rel_tol=1e-3)
     assert math.isclose(share * 500.0 * (0.2 - allowed), k * allowed, rel_tol=1e-3)
@@ -394,11 +385,7 @@ def test_dynamic_coupling_is_stable_in_stiff_contact():
     at, v, k = (np.array([0.0, 0.0, 0.001]), REST[1]), np.zeros(6), 1e6
     hand = (np.array([0.0, 0.0, -0.02]), REST[1])
     for _ in range(500):
-        depth = max(-at[0][2], 0.0)
-        gradient = np.zeros((6, 6))
-        gradient[2, 2] = -k if depth > 0 else 0.0
-        contact = load([0, 0, k * depth], gradient=gradient, depth=depth)
-        step = coupling.step(hand, *at, contact, velocity=v)
+        step = coupling.step(hand, *at, floor(at, k), velocity=v)
         at, v = (step.position, step.quaternion), step.velocity
     assert math.isclose(-at[0][2], 500.0 * 0.02 / (k + 500.0), rel_tol=1e-6)
 

@@ -9,42 +9,25 @@ from ctypes import byref
 import numpy as np
 import pytest
 
+from ckernels import structure
 from haptic_core import POINTER, REAL, UPRIGHT, CouplingSettings, Pose, Report, build
 
 MASS, INERTIA, DAMPING, TORSION_DAMPING = 0.2, 3e-5, 12.0, 4e-3
 
 
-class State(ctypes.Structure):
-    """rf_dynamic_state."""
-
-    _fields_ = (("object", Pose), ("share", REAL), ("moved", REAL * 6), ("velocity", REAL * 6))
-
-
-class Load(ctypes.Structure):
-    """rf_coupling_load."""
-
-    _fields_ = (
-        ("force", REAL * 3), ("torque", REAL * 3), ("gradient", REAL * 36), ("depth", REAL),
-        ("clearance", REAL), ("condensed", ctypes.c_bool), ("led", REAL * 6),
-    )  # fmt: skip
-
-
-class Free(ctypes.Structure):
-    """rf_coupling_free."""
-
-    _fields_ = (
-        ("way", REAL * 6), ("compliance", REAL * 36), ("apart", REAL * 6), ("velocity", REAL * 6),
-        ("share", REAL), ("limited", ctypes.c_bool),
-    )  # fmt: skip
-
-
-class Dynamics(ctypes.Structure):
-    """rf_dynamic_settings."""
-
-    _fields_ = (
-        ("spring", CouplingSettings), ("mass", REAL), ("inertia", REAL), ("damping", REAL),
-        ("torsion_damping", REAL), ("dt", REAL), ("substeps", ctypes.c_int32),
-    )  # fmt: skip
+State = structure("rf_dynamic_state", object=Pose, share=REAL, moved=REAL * 6, velocity=REAL * 6)
+Load = structure(
+    "rf_coupling_load", force=REAL * 3, torque=REAL * 3, gradient=REAL * 36, depth=REAL,
+    clearance=REAL, condensed=ctypes.c_bool, led=REAL * 6,
+)  # fmt: skip
+Free = structure(
+    "rf_coupling_free", way=REAL * 6, compliance=REAL * 36, apart=REAL * 6, velocity=REAL * 6,
+    share=REAL, limited=ctypes.c_bool,
+)  # fmt: skip
+Dynamics = structure(
+    "rf_dynamic_settings", spring=CouplingSettings, mass=REAL, inertia=REAL, damping=REAL,
+    torsion_damping=REAL, dt=REAL, substeps=ctypes.c_int32,
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

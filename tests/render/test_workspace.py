@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from shells import level
 from turns import back, product, rotate, turn_between, turned
 
 COUPLING = rf.VirtualCoupling(500.0, 0.4)
@@ -17,9 +18,7 @@ RADIUS, OFF = 0.02, np.array([0.004, -0.006, 0.0])
 @pytest.fixture(scope="module")
 def contact():
     """Return that of a ball, held beside its middle, with a floor of points."""
-    x = np.linspace(-0.05, 0.05, 31)
-    points = np.stack(np.meshgrid(x, x, [0.0], indexing="ij"), axis=-1).reshape(-1, 3)
-    shell = rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1)))
+    shell = level(np.linspace(-0.05, 0.05, 31))
     ball = rf.SphereField(OFF, RADIUS)
     return rf.PenaltyContact(rf.PointTree(shell), ball, 200.0, None, max_points=None)
 

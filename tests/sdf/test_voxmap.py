@@ -10,24 +10,13 @@ import pytest
 
 import reducedfem as rf
 from failures import fail_each_allocation
+from turns import rotation
 
 ndimage = pytest.importorskip("scipy.ndimage")
 
 QUADS = np.array(
     [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
 )
-
-
-def rotation(q):
-    """Return the matrix of a quaternion w, x, y, z of any length."""
-    w, x, y, z = np.asarray(q, dtype=float) / np.linalg.norm(q)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def box_surface(half, turn=(1.0, 0.0, 0.0, 0.0)):
@@ -239,16 +228,12 @@ def test_forces_jump_where_those_on_distances_do_not(way):
     assert largest[-1, 1] < 0.01 * largest[-1, 0]
 
 
-def test_results_do_not_depend_on_threads():
+def test_results_do_not_depend_on_threads(set_threads):
     surface = box_surface((0.5, 0.31, 0.23), (0.9, 0.2, -0.3, 0.1))
-    before = rf.threads()
-    try:
-        found = []
-        for count in (1, 3):
-            rf.set_threads(count)
-            found.append(rf.Voxmap.from_surface(surface, 90).values)
-    finally:
-        rf.set_threads(before)
+    found = []
+    for count in (1, 3):
+        set_threads(count)
+        found.append(rf.Voxmap.from_surface(surface, 90).values)
     np.testing.assert_array_equal(*found)
 
 

@@ -7,13 +7,12 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import _core
-from shapes import box_hexes
+from shapes import solid_box
 
 
 @pytest.fixture(scope="module")
 def solid():
-    nodes, elements = box_hexes(12, 6, 5, (0.2, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0), fixed=nodes[:, 0] == 0)
+    return solid_box((12, 6, 5), (0.2, 0.1, 0.1), rf.StVK(1e6, 0.3, 1000.0))
 
 
 @pytest.fixture(scope="module")

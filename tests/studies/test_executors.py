@@ -25,7 +25,7 @@ from clusters import CONTEXT, SPAWN
 from reducedfem import _core
 from reducedfem.base.executors import BREAKS, LARGE, WINDOW, in_order, outcomes
 from reducedfem.base.run import processors
-from shapes import box_hexes, sphere
+from shapes import box_hexes, solid_box, sphere
 
 # workers run the same blocks of C as the tests of bases, polynomials and fields
 pytestmark = pytest.mark.no_asan(
@@ -35,8 +35,7 @@ pytestmark = pytest.mark.no_asan(
 
 @pytest.fixture(scope="module")
 def solid():
-    nodes, elements = box_hexes(14, 7, 6, (0.2, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0), fixed=nodes[:, 0] == 0)
+    return solid_box((14, 7, 6), (0.2, 0.1, 0.1), rf.StVK(1e6, 0.3, 1000.0))
 
 
 def test_precomputation_has_the_same_bits(executor, solid):

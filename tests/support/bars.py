@@ -5,20 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 import reducedfem as rf
-from shapes import box_hexes
+from shapes import solid_box
+from shells import level
 
 SIZE = (0.2, 0.03, 0.03)
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
 
-def bar(young=1e6, density=1000.0, r=9):
-    mesh = rf.Mesh(*box_hexes(12, 3, 3, SIZE))
-    solid = rf.Solid(mesh, rf.StVK(young, 0.4, density), fixed=mesh.nodes[:, 0] < 1e-9)
-    return rf.reduce(solid, rf.modal_derivative_basis(solid, k=5, r=r))
+def bar(young=1e6, density=1000.0, r=9, k=5):
+    solid = solid_box((12, 3, 3), SIZE, rf.StVK(young, 0.4, density))
+    return rf.reduce(solid, rf.modal_derivative_basis(solid, k, r))
 
 
-def top_of(model, n=(60, 13)):
-    x, y = np.linspace(0.0, 0.2, n[0]), np.linspace(0.0, 0.03, n[1])
-    points = np.stack(np.meshgrid(x, y, [0.03], indexing="ij"), axis=-1).reshape(-1, 3)
-    shell = rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1)))
-    return rf.PointTree(shell, model)
+def top_of(model, n=(60, 13), begin=0.0):
+    x, y = np.linspace(begin, 0.2, n[0]), np.linspace(0.0, 0.03, n[1])
+    return rf.PointTree(level(x, y, 0.03), model)

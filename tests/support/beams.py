@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 import reducedfem as rf
-from shapes import box_hexes
+from shapes import solid_box
 
 
 def make_beam(n=(8, 2, 2), size=(0.8, 0.1, 0.1)):
-    nodes, elements = box_hexes(*n, size)
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0), nodes[:, 0] == 0)
+    return solid_box(n, size, rf.StVK(1e6, 0.3, 1000.0))
 
 
 def tip_of(solid):

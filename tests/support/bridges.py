@@ -12,6 +12,7 @@ import numpy as np
 
 import reducedfem as rf
 from moments import LONG, free_port
+from shells import level
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 # force of the ball on the floor when the hand is at 14 mm: 200 N/m and 500 N/m in series
@@ -21,10 +22,8 @@ FORCE = 0.006 / (1 / 200.0 + 1 / 500.0)
 
 def ball_on_a_floor():
     """Return the contact of a ball of 2 cm with a floor."""
-    x = np.linspace(-0.1, 0.1, 5)
-    points = np.stack(np.meshgrid(x, x, [0.0]), axis=-1).reshape(-1, 3)
-    shell = rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (25, 1)))
-    return rf.PenaltyContact(rf.PointTree(shell), rf.SphereField((0, 0, 0), 0.02), 200.0)
+    tree = rf.PointTree(level(np.linspace(-0.1, 0.1, 5)))
+    return rf.PenaltyContact(tree, rf.SphereField((0, 0, 0), 0.02), 200.0)
 
 
 def session(contact, device, **options):

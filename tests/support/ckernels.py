@@ -211,3 +211,8 @@ class Block:
     def check(self) -> None:
         assert (self._all[: self._first] == -7.25).all(), "written before the block"
         assert (self._all[self._last :] == -7.25).all(), "written behind the block"
+
+
+def structure(name: str, **fields: type) -> type[ctypes.Structure]:
+    """Return the type of a C struct of that name."""
+    return type(name, (ctypes.Structure,), {"_fields_": list(fields.items())})

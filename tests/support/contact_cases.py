@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import reducedfem as rf
+import turns
 from plain_contact import directions
 
 STIFFNESS = 700.0
@@ -16,13 +17,6 @@ def turn(axis, angle) -> np.ndarray:
     """Return the quaternion of a rotation."""
     axis = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
     return np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * axis])
-
-
-def matrix(quaternion) -> np.ndarray:
-    """Return the matrix of a rotation."""
-    w, x, y, z = np.asarray(quaternion) / np.linalg.norm(quaternion)
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + 2 * w * cross + 2 * cross @ cross
 
 
 def bumpy_grid(n: int = 32) -> rf.DistanceField:
@@ -51,7 +45,7 @@ def plain(
     normal=False,
 ):  # fmt: skip
     """Return forces, their sums and the gradient by the formulas, over all points."""
-    rotation, position = matrix(quaternion), np.asarray(position, dtype=float)
+    rotation, position = turns.rotation(quaternion), np.asarray(position, dtype=float)
     use = slice(None) if level is None else slice(0, int(tree.node_counts[level]))
     x, normals = tree.positions(q)[use], tree.normals(q)[use]
     local = (x - position) @ rotation

@@ -48,12 +48,6 @@ def linear_q(b, a=(0.0, 0.0, 0.0)):
     return np.concatenate([a, np.asarray(b).ravel()])
 
 
-def turn(vector):
-    angle = np.linalg.norm(vector)
-    k = np.cross(np.eye(3), np.asarray(vector) / angle).T
-    return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k
-
-
 def skin_points(boxes, spacing):
     """Return points of a lattice on the surface of a union of boxes."""
     low, high = np.min([a for a, _ in boxes], axis=0), np.max([b for _, b in boxes], axis=0)

@@ -57,15 +57,18 @@ def check_mistakes(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     folder: Path,
-    *options: str | Path,
+    *cases: tuple[tuple[str, ...], str],
 ) -> None:
-    """A file in place of the folder, a shell that cannot be made: errors without a traceback."""
+    """Options with messages, and a file in place of the folder: errors without a traceback."""
     taken = folder / "file"
     taken.write_text("")
-    assert start(name, monkeypatch, "--out", taken) == 1
-    assert str(taken) in capsys.readouterr().err
-    small = ("--levels", "2", "--points", "2", "--resolution", "16", "--out", folder)
-    assert start(name, monkeypatch, *small, *options) == 1
-    reported = capsys.readouterr().err.splitlines()[-1]
-    assert reported.startswith(f"{name}.py: ")
-    assert "points are too few for 2 levels" in reported
+    for options, message in (*cases, (("--out", str(taken)), str(taken))):
+        assert start(name, monkeypatch, "--out", folder, *options) == 1
+        reported = capsys.readouterr().err
+        assert "Traceback" not in reported
+        assert reported.splitlines()[-1].startswith(f"{name}.py: ")
+        assert message in reported.splitlines()[-1]
+
+
+FEW_POINTS = ("--levels", "2", "--points", "2", "--resolution", "16")
+TOO_FEW = "points are too few for 2 levels"

@@ -8,6 +8,7 @@ import numpy as np
 
 import reducedfem as rf
 from shapes import box_hexes
+from turns import rotation
 
 EDGE = 0.2
 R = 6
@@ -50,18 +51,6 @@ def feet(below: float = EDGE / 2) -> rf.PointTree:
     """Return a rigid tree of four points below the centre."""
     points = [(x, y, -below) for x in (-0.05, 0.05) for y in (-0.05, 0.05)]
     return rf.PointTree(rf.Pointshell(points, [(0.0, 0.0, 1.0)] * 4))
-
-
-def rotation(quaternion):
-    """Return the matrix of a unit quaternion, by the textbook formula."""
-    w, x, y, z = quaternion
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def spin(vector):

@@ -6,6 +6,7 @@ import ctypes
 import math
 
 import ckernels
+from ckernels import structure
 from places import ROOT
 
 REAL, POINTER = ctypes.c_double, ctypes.c_void_p
@@ -19,123 +20,58 @@ SOURCES = (
 CLAMPED, SLEWED, SILENT, BROKEN, FADING, PAUSED = (1 << k for k in range(6))
 
 
-class Settings(ctypes.Structure):
-    _fields_ = (
-        ("control", ctypes.c_bool), ("allowance", REAL), ("max_damping", REAL),
-        ("max_torsion", REAL),
-    )  # fmt: skip
+Settings = structure(
+    "Settings", control=ctypes.c_bool, allowance=REAL, max_damping=REAL, max_torsion=REAL,
+)  # fmt: skip
+Pose = structure("Pose", position=REAL * 3, quaternion=REAL * 4)
+Wrench = structure("Wrench", force=REAL * 3, torque=REAL * 3)
 
 
-class Pose(ctypes.Structure):
-    _fields_ = (("position", REAL * 3), ("quaternion", REAL * 4))
-
-
-class Wrench(ctypes.Structure):
-    _fields_ = (("force", REAL * 3), ("torque", REAL * 3))
-
-
-class SafetySettings(ctypes.Structure):
-    _fields_ = tuple(
-        (name, REAL)
-        for name in ("max_force", "max_torque", "slew", "torque_slew", "ramp", "silence")
-    )
-
-
-class State(ctypes.Structure):
-    _fields_ = (
-        ("begun", ctypes.c_bool), ("last_pose", Pose), ("last", Wrench), ("energy", REAL),
-        ("most", REAL), ("less", REAL), ("taken", REAL),
-    )  # fmt: skip
-
-
-class SafetyState(ctypes.Structure):
-    _fields_ = (
-        ("last", Wrench), ("ramp", REAL), ("quiet", REAL),
-        ("count", ctypes.c_uint64), ("enabled", ctypes.c_bool), ("paused", ctypes.c_bool),
-        ("resumed", ctypes.c_bool),
-    )  # fmt: skip
-
-
-class Sample(ctypes.Structure):
-    """rf_device_sample."""
-
-    _fields_ = (
-        ("pose", Pose), ("velocity", REAL * 3), ("turn", REAL * 3), ("buttons", ctypes.c_uint32),
-        ("count", ctypes.c_uint64), ("other", ctypes.c_bool),
-    )  # fmt: skip
-
-
-class CouplingSettings(ctypes.Structure):
-    """rf_coupling_settings."""
-
-    _fields_ = tuple(
-        (name, REAL)
-        for name in (
-            "stiffness", "torsion", "max_force", "max_torque", "max_depth", "reach", "damping",
-            "max_step", "max_turn", "degenerate",
-        )
-    )  # fmt: skip
-
-
-class CouplingWrench(ctypes.Structure):
-    """rf_coupling_wrench."""
-
-    _fields_ = (
-        ("force", REAL * 3), ("torque", REAL * 3), ("linear_force", REAL * 3),
-        ("linear_torque", REAL * 3), ("gradient", REAL * 36),
-    )  # fmt: skip
-
-
-class Load(ctypes.Structure):
-    """rf_coupling_load."""
-
-    _fields_ = (
-        ("force", REAL * 3), ("torque", REAL * 3), ("gradient", REAL * 36), ("depth", REAL),
-        ("clearance", REAL),
-    )  # fmt: skip
-
-
-class CouplingState(ctypes.Structure):
-    """rf_coupling_state."""
-
-    _fields_ = (("object", Pose), ("share", REAL))
-
-
-class Report(ctypes.Structure):
-    """rf_coupling_report."""
-
-    _fields_ = (
-        ("wrench", CouplingWrench), ("move", REAL * 6), ("rank", ctypes.c_int32),
-        ("limited", ctypes.c_bool),
-    )  # fmt: skip
-
-
-class DepthLimit(ctypes.Structure):
-    """rf_depth_limit."""
-
-    _fields_ = (
-        ("begun", ctypes.c_bool), ("returned", ctypes.c_bool), ("arrived", ctypes.c_bool),
-        ("kind", ctypes.c_int32), ("safe", Pose), ("safe_depth", REAL), ("taken", REAL),
-        ("trust", REAL),
-    )  # fmt: skip
-
-
-class WorkspaceSettings(ctypes.Structure):
-    """rf_workspace_settings."""
-
-    _fields_ = (
-        ("scale", REAL), ("force_scale", REAL), ("alignment", REAL * 4),
-        ("absolute", ctypes.c_bool), ("start", Pose), ("clutch_buttons", ctypes.c_uint32),
-    )  # fmt: skip
-
-
-class WorkspaceState(ctypes.Structure):
-    """rf_workspace_state."""
-
-    _fields_ = (
-        ("begun", ctypes.c_bool), ("held", ctypes.c_bool), ("manipulandum", Pose),
-        ("origin", REAL * 3), ("centre", REAL * 3), ("turn", REAL * 4),
-    )  # fmt: skip
+SafetySettings = structure(
+    "SafetySettings", max_force=REAL, max_torque=REAL, slew=REAL, torque_slew=REAL, ramp=REAL,
+    silence=REAL,
+)  # fmt: skip
+State = structure(
+    "State", begun=ctypes.c_bool, last_pose=Pose, last=Wrench, energy=REAL, most=REAL, less=REAL,
+    taken=REAL,
+)  # fmt: skip
+SafetyState = structure(
+    "SafetyState", last=Wrench, ramp=REAL, quiet=REAL, count=ctypes.c_uint64, enabled=ctypes.c_bool,
+    paused=ctypes.c_bool, resumed=ctypes.c_bool,
+)  # fmt: skip
+Sample = structure(
+    "rf_device_sample", pose=Pose, velocity=REAL * 3, turn=REAL * 3, buttons=ctypes.c_uint32,
+    count=ctypes.c_uint64, other=ctypes.c_bool,
+)  # fmt: skip
+CouplingSettings = structure(
+    "rf_coupling_settings", stiffness=REAL, torsion=REAL, max_force=REAL, max_torque=REAL,
+    max_depth=REAL, reach=REAL, damping=REAL, max_step=REAL, max_turn=REAL, degenerate=REAL,
+)  # fmt: skip
+CouplingWrench = structure(
+    "rf_coupling_wrench", force=REAL * 3, torque=REAL * 3, linear_force=REAL * 3,
+    linear_torque=REAL * 3, gradient=REAL * 36,
+)  # fmt: skip
+Load = structure(
+    "rf_coupling_load", force=REAL * 3, torque=REAL * 3, gradient=REAL * 36, depth=REAL,
+    clearance=REAL,
+)  # fmt: skip
+CouplingState = structure("rf_coupling_state", object=Pose, share=REAL)
+Report = structure(
+    "rf_coupling_report", wrench=CouplingWrench, move=REAL * 6, rank=ctypes.c_int32,
+    limited=ctypes.c_bool,
+)  # fmt: skip
+DepthLimit = structure(
+    "rf_depth_limit", begun=ctypes.c_bool, returned=ctypes.c_bool, arrived=ctypes.c_bool,
+    kind=ctypes.c_int32, safe=Pose, safe_depth=REAL, taken=REAL, trust=REAL,
+)  # fmt: skip
+WorkspaceSettings = structure(
+    "rf_workspace_settings", scale=REAL, force_scale=REAL, alignment=REAL * 4,
+    absolute=ctypes.c_bool, start=Pose, clutch_buttons=ctypes.c_uint32,
+)  # fmt: skip
+WorkspaceState = structure(
+    "rf_workspace_state", begun=ctypes.c_bool, held=ctypes.c_bool, manipulandum=Pose,
+    origin=REAL * 3, centre=REAL * 3, turn=REAL * 4,
+)  # fmt: skip
 
 
 def build(folder):

@@ -12,7 +12,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 LONG = 120.0  # s: far longer than anything waits for
 
@@ -23,6 +23,15 @@ def wait_until(condition: Callable[[], object]) -> None:
     while not condition():
         assert time.monotonic() < until, f"nothing happened for {LONG:g} s"
         time.sleep(0.002)
+
+
+def at_once(calls: Iterable[Callable[[], object]]) -> None:
+    """Make calls in threads of their own, and wait for all."""
+    threads = [threading.Thread(target=call) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 @contextlib.contextmanager

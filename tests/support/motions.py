@@ -1,6 +1,13 @@
-"""Motions of the core by implicit Newmark, for tests that go past the classes of the package."""
+"""Motions of the core by implicit Newmark, past the classes of the package; copies of motions."""
 
 from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from reducedfem import _core
 
@@ -20,3 +27,14 @@ def newmark(
 ) -> _core.Motion:
     every = {**NEWMARK, "dt": dt, **settings}
     return _core.Motion("newmark", system, damping, every, threads, strain_rate)
+
+
+def check_copies(sim: Any, go: Callable[[Any], object]) -> list[Any]:
+    """Check that copies of a simulation continue like it, bit for bit, and return them."""
+    copies = [sim.clone(), copy.deepcopy(sim), pickle.loads(pickle.dumps(sim))]
+    for one in (sim, *copies):
+        go(one)
+    for other in copies:
+        for name in ("q", "qdot", "qddot", "time"):
+            np.testing.assert_array_equal(getattr(other.state, name), getattr(sim.state, name))
+    return copies

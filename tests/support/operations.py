@@ -13,7 +13,7 @@ import reducedfem as rf
 from calls import IMPLICIT
 from reducedfem import _core
 from reducedfem.haptics.settings import HapticSettings
-from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
+from shapes import box_hex20s, box_hexes, box_tet10s, box_tets, solid_box
 
 STVK = rf.StVK(young=1e6, poisson=0.4, density=1000.0)
 
@@ -50,8 +50,7 @@ def small_world() -> SimpleNamespace:
     w.graded_cut = rf.voxelize(w.surface, resolution=8, order=1)
     w.cut_quadratic = rf.voxelize(w.surface, resolution=2, order=2)
     # large enough that modes are found by iteration
-    nodes, elements = box_hexes(10, 2, 2, (0.3, 0.1, 0.1))
-    w.long = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=np.flatnonzero(nodes[:, 0] == 0.0))
+    w.long = solid_box((10, 2, 2), (0.3, 0.1, 0.1), STVK)
     return w
 
 

@@ -177,3 +177,14 @@ def plain(solid, u, law, density):
             for shape, _, w in tet10_points(x, 14):
                 mass[np.ix_(element, element)] += density * w * np.outer(shape, shape)
     return energy, force, tangent.reshape(3 * n, 3 * n), np.kron(mass, one)
+
+
+# rounding of sums of a few hundred terms, relative to the largest entry
+ROUNDING = 1e-13
+
+
+def close(a, b, tolerance=ROUNDING):
+    """Check that numbers agree relative to the largest of them."""
+    scale = np.abs(b).max()
+    assert scale > 0
+    assert np.abs(np.asarray(a) - b).max() <= tolerance * scale

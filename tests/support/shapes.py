@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 import reducedfem as rf
+from reducedfem.material.laws import Material
 
 # corners of a cell in VTK order (VTK_HEXAHEDRON)
 _HEX_CORNERS = np.array(
@@ -143,6 +145,23 @@ def box_hex20s(
 
 
 BOXES = {"hex": box_hexes, "tet": box_tets, "tet10": box_tet10s, "hex20": box_hex20s}
+
+
+def solid_box(
+    cells: tuple[int, int, int],
+    size: tuple[float, float, float] | float = 1.0,
+    law: Material | None = None,
+    *,
+    held: int | None = 0,
+    make: Callable[..., tuple[NDArray[np.float64], NDArray[np.int32]]] = box_hexes,
+) -> rf.Solid:
+    """Return a box as a solid, held where a coordinate is zero; `held` None: free.
+
+    The material is of 0.1 MPa unless another is given.
+    """
+    nodes, elements = make(*cells, size)
+    fixed = None if held is None else nodes[:, held] == 0.0
+    return rf.Solid(rf.Mesh(nodes, elements), law or rf.StVK(1e5, 0.3, 1000.0), fixed=fixed)
 
 
 def ball(n: int, radius: float = 1.0) -> tuple[NDArray[np.float64], NDArray[np.int32]]:

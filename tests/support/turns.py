@@ -19,11 +19,30 @@ def rotate(q, x):
     return product(product(q, np.concatenate([[0.0], x])), back(q))[1:]
 
 
-def turned(rotation):
-    """Return the quaternion of a rotation vector."""
-    angle = np.linalg.norm(rotation)
-    axis = rotation / angle if angle else np.zeros(3)
-    return np.concatenate([[np.cos(0.5 * angle)], np.sin(0.5 * angle) * axis])
+def turned(vector, start=None):
+    """Return the quaternion of a rotation vector, after that of `start`."""
+    vector = np.asarray(vector, dtype=float)
+    angle = np.linalg.norm(vector)
+    axis = vector / angle if angle else np.zeros(3)
+    q = np.concatenate([[np.cos(0.5 * angle)], np.sin(0.5 * angle) * axis])
+    return q if start is None else product(q, np.asarray(start, dtype=float))
+
+
+def skew(v):
+    """Return the matrix of the cross product with v."""
+    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+
+
+def rotation(q):
+    """Return the matrix of a quaternion of any length."""
+    q = np.asarray(q, dtype=float)
+    cross = skew(q[1:])
+    return np.eye(3) + 2.0 / (q @ q) * (q[0] * cross + cross @ cross)
+
+
+def turn(vector):
+    """Return the matrix of a rotation vector."""
+    return rotation(turned(vector))
 
 
 def turn_between(start, end):

@@ -10,7 +10,7 @@ from bridges import ball_on_a_floor
 from moments import wait_until
 from pages import shown
 from reducedfem.viewer.parts import fixed_nodes
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 pytestmark = pytest.mark.no_asan(reason="runs a browser, no C code of its own")
 
@@ -19,8 +19,7 @@ PAGE = "window.reducedfem"
 
 @pytest.fixture(scope="module")
 def reduced():
-    nodes, elements = box_hexes(6, 2, 2, (0.4, 0.1, 0.1))
-    bar = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] < 1e-9)
+    bar = solid_box((6, 2, 2), (0.4, 0.1, 0.1))
     return rf.reduce(bar, rf.modal_derivative_basis(bar, 3, 5))
 
 

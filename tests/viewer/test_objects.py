@@ -7,15 +7,14 @@ import pytest
 
 import reducedfem as rf
 from pages import read, shown
-from shapes import box_hexes
+from shapes import solid_box
 
 pytestmark = pytest.mark.no_asan(reason="pictures, no C code of its own")
 
 
 @pytest.fixture(scope="module")
 def bar():
-    nodes, elements = box_hexes(4, 2, 2, (0.4, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] < 1e-9)
+    return solid_box((4, 2, 2), (0.4, 0.1, 0.1))
 
 
 @pytest.fixture(scope="module")

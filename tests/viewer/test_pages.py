@@ -15,15 +15,14 @@ import reducedfem as rf
 from pages import DRAWN, on_screen, read, shown
 from reducedfem.drawing.render import Frame, Shape, draw, upright
 from reducedfem.viewer.parts import GREY
-from shapes import box_hexes
+from shapes import solid_box
 
 pytestmark = pytest.mark.no_asan(reason="runs a browser, no C code of its own")
 
 
 @pytest.fixture(scope="module")
 def bar():
-    nodes, elements = box_hexes(8, 2, 2, (0.4, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] < 1e-9)
+    return solid_box((8, 2, 2), (0.4, 0.1, 0.1))
 
 
 @pytest.fixture(scope="module")
@@ -325,8 +324,7 @@ def test_pages_that_connect_again_show_the_state(browser, bar, reduced):
 
 
 def test_pages_that_connect_again_keep_the_camera_and_pull_no_more(browser):
-    nodes, elements = box_hexes(3, 2, 2, (0.3, 0.2, 0.15))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0))
+    solid = solid_box((3, 2, 2), (0.3, 0.2, 0.15), held=None)
     body = rf.FreeBody(rf.reduce(solid, rf.modal_derivative_basis(solid, 3, 5)), 1e-3)
     camera = (
         "const { azimuth, zoom, centre } = window.reducedfem.camera;"
@@ -488,8 +486,7 @@ def test_bodies_of_a_world_are_drawn_where_they_are(browser, bar, far):
 
 @pytest.mark.parametrize("far", FAR)
 def test_a_free_body_is_where_it_was(browser, far):
-    nodes, elements = box_hexes(3, 2, 2, (0.3, 0.2, 0.15))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0))
+    solid = solid_box((3, 2, 2), (0.3, 0.2, 0.15), held=None)
     free = rf.reduce(solid, rf.modal_derivative_basis(solid, 3, 5))
     body = rf.FreeBody(free, 1e-3, gravity=(0.0, 0.0, -9.81))
     body.reset([far + 0.1, 0.2, 0.3], [1, 0, 0, 0], [0.5, 0.0, 0.2], [3.0, 2.0, 1.0])

@@ -14,7 +14,7 @@ from page_messages import decoded
 from pages import on_screen, shown
 from reducedfem import plot
 from reducedfem.drawing.style import MISSING, VALUE_SCALE, on_scale
-from shapes import box_hexes
+from shapes import solid_box
 
 Image = pytest.importorskip("PIL.Image")
 pytestmark = pytest.mark.no_asan(reason="pictures, no C code of its own")
@@ -25,8 +25,7 @@ ABOVE = "const page = window.reducedfem; page.camera.along(2); page.draw();"
 
 @pytest.fixture(scope="module")
 def bar():
-    nodes, elements = box_hexes(8, 2, 2, SIZE)
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] < 1e-9)
+    return solid_box((8, 2, 2), SIZE)
 
 
 @pytest.fixture(scope="module")

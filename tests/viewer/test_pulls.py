@@ -8,7 +8,7 @@ import pytest
 import reducedfem as rf
 from integrated import linear_model
 from reducedfem.viewer.shown_driven import first_hit, free_spring
-from shapes import box_hexes
+from shapes import box_hexes, solid_box
 
 pytestmark = pytest.mark.no_asan(reason="pictures; tests/dynamics pulls")
 
@@ -18,8 +18,7 @@ UP = np.array([0.0, 0.0, 0.03])
 
 @pytest.fixture(scope="module")
 def bar():
-    nodes, elements = box_hexes(4, 2, 2, (0.4, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] < 1e-9)
+    return solid_box((4, 2, 2), (0.4, 0.1, 0.1))
 
 
 @pytest.fixture(scope="module")

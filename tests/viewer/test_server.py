@@ -17,15 +17,14 @@ import reducedfem as rf
 from page_messages import connected, decoded, receive, run
 from reducedfem.viewer import page
 from reducedfem.viewer.keys import OneTimeKeys
-from shapes import box_hexes
+from shapes import solid_box
 
 pytestmark = pytest.mark.no_asan(reason="sockets and texts, no C code of its own")
 
 
 @pytest.fixture(scope="module")
 def reduced():
-    nodes, elements = box_hexes(4, 1, 1, (0.4, 0.1, 0.1))
-    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] < 1e-9)
+    solid = solid_box((4, 1, 1), (0.4, 0.1, 0.1))
     return rf.reduce(solid, rf.modal_derivative_basis(solid, 3, 5))
 
 

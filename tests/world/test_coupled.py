@@ -9,38 +9,19 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from bars import bar
 from failures import fail_each_allocation
-from shapes import box_hexes
+from turns import rotation, turned
 
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 GRASP = np.array([0.004, -0.002, 0.01])
 DAMPED = 3.0  # stiffness of contact and its damping in a cycle, over the stiffness
 
 
-def skew(v):
-    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
-
-
-def rotation_of(q):
-    w, x, y, z = q
-    cross = skew([x, y, z])
-    return np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross
-
-
-def turned(rotation, quaternion):
-    """Return a quaternion turned by a rotation vector."""
-    half = 0.5 * np.linalg.norm(rotation)
-    w, v = math.cos(half), 0.5 * np.sinc(half / np.pi) * rotation
-    a, b = quaternion[0], quaternion[1:]
-    return np.array([w * a - v @ b, *(w * b + a * v + np.cross(v, b))])
-
-
 @pytest.fixture(scope="module")
 def beam():
     """Return a reduced beam that one end holds, and points on its upper side."""
-    mesh = rf.Mesh(*box_hexes(12, 3, 3, (0.2, 0.03, 0.03)))
-    solid = rf.Solid(mesh, rf.StVK(1e6, 0.4, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
-    reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, k=5, r=9))
+    reduced = bar()
     return reduced, shell_of(reduced)
 
 
@@ -106,7 +87,7 @@ def test_blocks_are_derivatives_of_forces_whose_directions_stay(rng, beam, most,
     rest = tree.positions(None)[c.indices]
     motion = np.stack([tree.positions(e)[c.indices] - rest for e in np.eye(reduced.r)], axis=-1)
     e = c.forces / (stiffness * c.distances[:, None])
-    arm = c.positions - position - rotation_of(quaternion) @ GRASP
+    arm = c.positions - position - rotation(quaternion) @ GRASP
     ways = np.concatenate(
         [e, np.cross(arm, e), -np.einsum("kij,ki->kj", motion, e)], axis=1
     )  # fmt: skip
@@ -114,9 +95,9 @@ def test_blocks_are_derivatives_of_forces_whose_directions_stay(rng, beam, most,
     def forces(move):
         """Return forces after a motion of (dx, dw, dq), by the distances after it."""
         turn = turned(move[3:6], quaternion)
-        grasped = position + rotation_of(quaternion) @ GRASP + move[:3]
+        grasped = position + rotation(quaternion) @ GRASP + move[:3]
         x = rest + motion @ (q + move[6:])
-        d = ball.distance((x - grasped + rotation_of(turn) @ GRASP) @ rotation_of(turn))
+        d = ball.distance((x - grasped + rotation(turn) @ GRASP) @ rotation(turn))
         return stiffness * ways.T @ d
 
     here = forces(np.zeros(6 + reduced.r))
@@ -174,7 +155,7 @@ def coefficients(h, touching):
 def one_cycle(reduced, damping, newton, coupling, h, contact, hand, led, state, dt_limits):
     """Return the state after a cycle, by the whole system of 6 + r equations."""
     x_s, quaternion, q, v, a, moved = state
-    position = x_s - rotation_of(quaternion) @ GRASP
+    position = x_s - rotation(quaternion) @ GRASP
     found = contact.evaluate(position, quaternion, q)
     blocks = contact.derivatives(position, quaternion, q)
     wrench_by_q, reduced_by_x, reduced_by_q = (DAMPED * block for block in blocks)
@@ -261,7 +242,7 @@ def test_degenerate_directions_are_those_of_the_condensed_system(beam):
         record = made.run(1).array[0]
         hand = (record["hand_position"], record["hand_quaternion"])
         at = hand if at is None else at
-        position = at[0] - rotation_of(at[1]) @ GRASP
+        position = at[0] - rotation(at[1]) @ GRASP
         found = other.evaluate(position, at[1], q)
         blocks = other.derivatives(position, at[1], q)
         a1, a2, a3, a4, a5, a6 = coefficients(h, found.touching > 0)

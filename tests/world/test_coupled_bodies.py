@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+import turns
 from failures import fail_each_allocation
 from shapes import box_hexes
-from test_coupled import DAMPED, UPRIGHT, coefficients, rotation_of, turned
+from test_coupled import DAMPED, UPRIGHT, coefficients
 
 SIZE = (0.2, 0.03, 0.03)
 GRASP = np.array([0.03, 0.012, -0.01])
@@ -45,7 +46,7 @@ def bodies():
 def cycle(contacts, models, held, field, coupling, hand, at, h, damping, damped, steps):
     """Return the pose and all coordinates after a cycle from rest: one dense solve."""
     x_s, quaternion = at
-    rotation = rotation_of(quaternion)
+    rotation = turns.rotation(quaternion)
     position = x_s - rotation @ GRASP
     sizes = [6, held.r, *(m.r for m in models)]
     first = np.concatenate([[0], np.cumsum(sizes)])
@@ -86,14 +87,14 @@ def cycle(contacts, models, held, field, coupling, hand, at, h, damping, damped,
         system[part, part] += of_mass * model.mass + (1.0 + a4 * damping[1]) * stiffness
     moved = np.linalg.solve(system, force)
     parts = [moved[a:b] for a, b in pairwise(first)]
-    return (x_s + parts[0][:3], turned(parts[0][3:], quaternion)), parts[1:]
+    return (x_s + parts[0][:3], turns.turned(parts[0][3:], quaternion)), parts[1:]
 
 
 def test_the_order_of_contacts_with_one_field_does_not_matter(bodies):
     """The first one moves the proxies of the field, for all of them."""
     models, trees, held, field = bodies
     start = np.add(GRASP, (0.16, -0.02, 0.0295))
-    quaternion = turned(np.array([0.02, 0.01, 1.4]), UPRIGHT)
+    quaternion = turns.turned(np.array([0.02, 0.01, 1.4]), UPRIGHT)
     ends = []
     for order in (1, -1):
         made = rf.HapticSession(
@@ -123,7 +124,7 @@ def test_a_cycle_solves_for_all_bodies(bodies, steps):
     coupling = rf.VirtualCoupling(500.0, 1.0, damping=0.0)
     contacts = [rf.PenaltyContact(tree, field, 3000.0, None, grasp=GRASP) for tree in trees]
     start = rf.Pose(
-        np.add(GRASP, (0.16, -0.02, 0.0295)), turned(np.array([0.02, 0.01, 1.4]), UPRIGHT)
+        np.add(GRASP, (0.16, -0.02, 0.0295)), turns.turned(np.array([0.02, 0.01, 1.4]), UPRIGHT)
     )
     hand = rf.ReplayDevice([0.0, 1.0], [start.position] * 2, [start.quaternion] * 2)
     sims = [rf.ImplicitNewmark(model, h / steps, damping) for model in models]
@@ -169,7 +170,7 @@ def test_steps_that_divide_the_period_come_to_the_same_rest(bodies, rate, steps)
     damping = (30.0, 1e-3)
     contacts = [rf.PenaltyContact(tree, field, grasp=GRASP) for tree in trees]
     places = np.array([[0.16, -0.03, 0.045], [0.16, -0.018, 0.024], [0.16, -0.018, 0.024]]) + GRASP
-    turn = turned(np.array([0.02, 0.01, 1.4]), UPRIGHT)
+    turn = turns.turned(np.array([0.02, 0.01, 1.4]), UPRIGHT)
     hand = rf.ReplayDevice([0.0, 0.1, 10.0], places, [turn] * 3)
     sims = [rf.ImplicitNewmark(model, 1.0 / rate / steps, damping) for model in models]
     own = rf.ImplicitNewmark(held, 1.0 / rate / steps, damping)

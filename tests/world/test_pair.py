@@ -5,28 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import turns
 from world_core import FIELD, HERE, JOINT, OWN, TREE, Scene, WorldError
 
 RADIUS, STIFFNESS, R = 0.02, 300.0, 2
 GRASP = np.array([0.004, -0.002, 0.01])
 ARM = np.array([-0.01, 0.006, 0.003])  # reference point of the shell's body
 Q = np.array([0.3, -0.2])
-
-
-def skew(v):
-    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
-
-
-def rotation_of(quaternion):
-    w, x, y, z = quaternion
-    cross = skew([x, y, z])
-    return np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross
-
-
-def product(a, b):
-    return np.array(
-        [a[0] * b[0] - a[1:] @ b[1:], *(a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))]
-    )
 
 
 def random_pose(rng, distance):
@@ -38,7 +23,9 @@ def random_pose(rng, distance):
 
 def moved(by, pose):
     """Return a pose moved by a rigid motion."""
-    return np.array([*(rotation_of(by[3:]) @ pose[:3] + by[:3]), *product(by[3:], pose[3:])])
+    return np.array(
+        [*(turns.rotation(by[3:]) @ pose[:3] + by[:3]), *turns.product(by[3:], pose[3:])]
+    )
 
 
 def blockwise(rotation, matrix):
@@ -83,7 +70,7 @@ def test_a_rigid_motion_of_both_bodies_turns_the_results(rng, cloud, place):
     assert 5 < at_rest[0][3] < 60
     for _ in range(5):
         by = random_pose(rng, 0.5)
-        rotation = rotation_of(by[3:])
+        rotation = turns.rotation(by[3:])
         scene.place(shell, by)
         scene.place(held, moved(by, place))
         scene.search()
@@ -112,9 +99,9 @@ def test_both_sides_are_sums_over_the_same_points(rng, cloud, place):
     scene, _, _, pair = of(cloud, "held", by, moved(by, place))
     scene.search()
     _, positions, _, normals, forces = scene.touching(pair)
-    references = (by[:3] + rotation_of(by[3:]) @ ARM, moved(by, place)[:3])
+    references = (by[:3] + turns.rotation(by[3:]) @ ARM, moved(by, place)[:3])
     references = (
-        references[0], references[1] + rotation_of(moved(by, place)[3:]) @ GRASP,
+        references[0], references[1] + turns.rotation(moved(by, place)[3:]) @ GRASP,
     )  # fmt: skip
     for role, reference, sign in zip((TREE, FIELD), references, (-1.0, 1.0), strict=True):
         wrench, gradient, _, _ = scene.side(pair, role)
@@ -136,9 +123,9 @@ def test_wrenches_are_opposite(rng, cloud, place):
     tree, field = scene.load(shell)[0], scene.load(held)[0]
     np.testing.assert_array_equal(tree[:3], -field[:3])
     # about one point: the origin
-    at = by[:3] + rotation_of(by[3:]) @ ARM
+    at = by[:3] + turns.rotation(by[3:]) @ ARM
     ball = moved(by, place)
-    grasp = ball[:3] + rotation_of(ball[3:]) @ GRASP
+    grasp = ball[:3] + turns.rotation(ball[3:]) @ GRASP
     total = tree[3:] + np.cross(at, tree[:3]) + field[3:] + np.cross(grasp, field[:3])
     np.testing.assert_allclose(total, 0.0, atol=1e-15 + 1e-13 * np.linalg.norm(field))
     np.testing.assert_array_equal(scene.load(held)[1], scene.side(pair, FIELD)[1])
@@ -156,7 +143,7 @@ def test_blocks_turn_with_the_shell(rng, cloud, place):
     scene.place(shell, by)
     scene.place(held, moved(by, place))
     scene.search()
-    both = np.kron(np.eye(2), rotation_of(by[3:]))
+    both = np.kron(np.eye(2), turns.rotation(by[3:]))
     _, turned, same = scene.blocks(pair)
     np.testing.assert_allclose(same, block, rtol=0, atol=1e-10 * abs(block).max())
     expected = both @ mixed[:6]

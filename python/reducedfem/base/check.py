@@ -35,6 +35,7 @@ __all__ = [
     "node_indices",
     "number",
     "places",
+    "positive",
     "precision",
     "reals",
     "refuse_names",
@@ -110,6 +111,14 @@ def number(value: object, name: str) -> float:
         raise InputTypeError(f"{name} must be a number, got {type(value).__name__}") from None
     if not math.isfinite(result):
         raise InputError(f"{name} must be finite, got {result}")
+    return result
+
+
+def positive(value: object, name: str) -> float:
+    """Return the argument as a positive float; refuse other values."""
+    result = number(value, name)
+    if not result > 0.0:
+        raise InputError(f"{name} must be positive, got {result:g}")
     return result
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import coefficient, field, flag, number
+from reducedfem.base.check import coefficient, field, flag, positive
 from reducedfem.base.quiet import warn
 from reducedfem.contact.combined_field import Field
 from reducedfem.contact.touching import Touching, indices, touching
@@ -107,13 +107,6 @@ class BarrierState:
 
 def _pairs(count: int) -> str:
     return "1 pair" if count == 1 else f"{count} pairs"
-
-
-def _positive(value: object, name: str) -> float:
-    result = number(value, name)
-    if not result > 0.0:
-        raise InputError(f"{name} must be positive, got {result:g}")
-    return result
 
 
 def _obstacles(value: object, parts: bool) -> tuple[Field, ...]:
@@ -229,10 +222,10 @@ class BarrierContact:
         self._self_contact = flag(self_contact, "self_contact")
         self._parts = flag(parts, "parts") or self._self_contact
         self._obstacles = _obstacles(obstacle, self._parts)
-        self._distance = _positive(distance, "distance")
-        self._stiffness = None if stiffness is None else _positive(stiffness, "stiffness")
+        self._distance = positive(distance, "distance")
+        self._stiffness = None if stiffness is None else positive(stiffness, "stiffness")
         self._friction = coefficient(friction, "friction")
-        self._slip = _positive(slip, "slip")
+        self._slip = positive(slip, "slip")
         self._lagged = flag(lagged, "lagged")
         self._nodes = None if nodes is None else np.array(indices(nodes))
         self._bound: _Bound | None = None

@@ -17,6 +17,7 @@ from reducedfem.base.check import (
     finite_result,
     limit,
     number,
+    positive,
     reals,
     refuse_names,
 )
@@ -201,9 +202,7 @@ def solve_friction(
     """
     refuse_names(others, solve_friction, {})
     matrix, m = _matrix(W)
-    tolerance, budget = number(tol, "tol"), limit(budget_us, "budget_us")
-    if tolerance <= 0.0:
-        raise InputError(f"tol must be positive, got {tolerance:g}")
+    tolerance, budget = positive(tol, "tol"), limit(budget_us, "budget_us")
     if budget <= 0.0:
         raise InputError(f"budget_us must be positive, got {budget:g}; None is for no limit")
     first = None if start is None else _per_contact(start, "start", m)
@@ -263,9 +262,7 @@ def solve_friction_sweeps(
         As of `solve_friction`.
     """
     matrix, m = _matrix(W)
-    least = number(change, "change")
-    if least <= 0.0:
-        raise InputError(f"change must be positive, got {least:g}")
+    least = positive(change, "change")
     first = None if start is None else _per_contact(start, "start", m)
     sweeps = count(most_sweeps, "most_sweeps")
     return _solution(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem.base.check import flag, number, require
+from reducedfem.base.check import flag, positive, require
 from reducedfem.base.run import threads
 from reducedfem.errors import ConvergenceError, InputError, MeshError, MissingPackageError
 from reducedfem.geometry.mesh import Mesh
@@ -95,15 +95,15 @@ def tetrahedralize(
     """
     require(surface, Surface, "surface")
     quadratic = flag(quadratic, "quadratic")
-    limit = None if timeout is None else _positive(timeout, "timeout")
+    limit = None if timeout is None else positive(timeout, "timeout")
     low, high = surface.bounds
     diagonal = float(np.linalg.norm(high - low))
     if not diagonal > 0:
         raise MeshError("all vertices of the surface are at the same place: it has no size")
-    relative = _SIZE if size is None else _positive(size, "size") / diagonal
+    relative = _SIZE if size is None else positive(size, "size") / diagonal
     if not relative <= 1:
         raise InputError(f"size must be at most the diagonal of the surface, {diagonal:g} m")
-    apart = _TOLERANCE if tolerance is None else _positive(tolerance, "tolerance") / diagonal
+    apart = _TOLERANCE if tolerance is None else positive(tolerance, "tolerance") / diagonal
     if not apart <= 0.1:
         raise InputError(f"tolerance must be at most a tenth of the diagonal, {0.1 * diagonal:g} m")
     if importlib.util.find_spec("pytetwild") is None:
@@ -126,13 +126,6 @@ def tetrahedralize(
     nodes, elements = _proper(made["points"], made["tets"])
     mesh = Mesh(low + diagonal * nodes, elements)
     return mesh.quadratic() if quadratic else mesh
-
-
-def _positive(value: object, name: str) -> float:
-    result = number(value, name)
-    if not result > 0:
-        raise InputError(f"{name} must be positive, got {result:g}")
-    return result
 
 
 def _proper(

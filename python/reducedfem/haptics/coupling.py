@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import array_like, count, limit, number, rotations
+from reducedfem.base.check import array_like, count, limit, number, positive, rotations
 from reducedfem.contact.contact import Contact, ContactForce, require_contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField, Field, SphereField, UnionField
@@ -288,12 +288,12 @@ class VirtualCoupling(_Coupling):
                 "sample it with DistanceField.from_field(field), or choose stiffness, max_force "
                 "and max_depth of a VirtualCoupling yourself"
             )
-        k = _positive(stiffness, "stiffness")
+        k = positive(stiffness, "stiffness")
         spacing = float(np.max(field.spacing))
         allowed = 0.5 * spacing
-        most = 2.0 * _positive(force, "force")
+        most = 2.0 * positive(force, "force")
         if depth is not None:
-            allowed = _positive(depth, "depth")
+            allowed = positive(depth, "depth")
         elif (rendered := most / contact._core.stiffest(k, allowed)) > allowed:
             # the stiffness of a point may depend on its depth: halves the error each time
             for _ in range(_DEPTHS):
@@ -303,7 +303,7 @@ class VirtualCoupling(_Coupling):
             "torsional_stiffness": 2.0 * k * lever**2,
             "max_depth": 2.0 * allowed,
             "reach": reach,
-            "max_speed": spacing / _positive(dt, "dt"),
+            "max_speed": spacing / positive(dt, "dt"),
             "max_turn_rate": spacing / lever / dt,
         }
         return cls(k, **(chosen | options))
@@ -375,7 +375,7 @@ class VirtualCoupling(_Coupling):
         """
         self._warn_of_reach()
         hand = _pose(manipulandum, "manipulandum")
-        settings = self._core_settings(_positive(dt, "dt"))
+        settings = self._core_settings(positive(dt, "dt"))
         found = _core.coupling_step(
             settings,
             hand,
@@ -391,13 +391,6 @@ def _step(found: tuple[Any, ...], velocity: NDArray[np.float64] | None = None) -
     return CouplingStep(
         position, quaternion, CouplingWrench(*wrench), move, rank, limited, share, velocity
     )
-
-
-def _positive(value: float, name: str) -> float:
-    result = number(value, name)
-    if not result > 0.0:
-        raise InputError(f"{name} must be positive, got {result:g}")
-    return result
 
 
 def _levers(field: DistanceField, grasp: NDArray[np.float64]) -> tuple[float, float]:
@@ -483,7 +476,7 @@ class DynamicCoupling(_Coupling):
         self._numbers()
         object.__setattr__(self, "substeps", count(self.substeps, "substeps", 64))
         for name in ("stiffness", "torsional_stiffness", "mass", "inertia"):
-            _positive(getattr(self, name), name)
+            positive(getattr(self, name), name)
         if not self.damping_ratio >= 0.0:
             raise InputError(f"damping_ratio must not be negative, got {self.damping_ratio:g}")
         self._check(self._core_settings(1.0)[0])
@@ -536,7 +529,7 @@ class DynamicCoupling(_Coupling):
             As `VirtualCoupling.step`.
         """
         self._warn_of_reach()
-        settings, dynamics = self._core_settings(_positive(dt, "dt"))
+        settings, dynamics = self._core_settings(positive(dt, "dt"))
         rest = np.zeros(6)
         found, after = _core.dynamic_step(
             settings,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import count, number
+from reducedfem.base.check import count, positive
 from reducedfem.errors import InputError
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.io.record_file import record_dtype
@@ -76,9 +76,7 @@ def count_cycles(cycles: int | None, seconds: float | None, rate: float) -> int:
         raise InputError(f"run needs either cycles or seconds, got {given}")
     if seconds is None:
         return count(cycles, "cycles")
-    wanted = number(seconds, "seconds")
-    if not wanted > 0.0:
-        raise InputError(f"seconds must be positive, got {wanted:g}")
+    wanted = positive(seconds, "seconds")
     return count(max(1, math.ceil(wanted * rate - 1e-9)), "seconds * rate")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from reducedfem.base.check import integer, number, reals, rotations
+from reducedfem.base.check import integer, positive, reals, rotations
 from reducedfem.errors import InputError, InputTypeError
 
 __all__ = ["Workspace"]
@@ -49,10 +49,7 @@ class Workspace:
     def __post_init__(self) -> None:
         """Check the arguments and convert them to floats and tuples."""
         for name in ("scale", "force_scale"):
-            value = number(getattr(self, name), name)
-            if not value > 0.0:
-                raise InputError(f"{name} must be positive, got {value:g}")
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, positive(getattr(self, name), name))
         object.__setattr__(self, "alignment", _rotation(self.alignment, "alignment"))
         if self.start is not None:
             try:

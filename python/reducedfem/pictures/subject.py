@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem.base.check import number, require
+from reducedfem.base.check import positive, require
 from reducedfem.dynamics.recorded import Motion, carried
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.embedding import Embedding
@@ -33,14 +33,6 @@ Array = NDArray[np.float64]
 
 Model = ReducedSolid | ProjectedSolid | Skin | Solid | Mesh | Surface
 _KINDS = "a ReducedSolid, ProjectedSolid, Skin, Solid, Mesh or Surface"
-
-
-def positive(value: float, name: str) -> float:
-    """Return the argument as a positive float; refuse other values."""
-    result = number(value, name)
-    if not result > 0.0:
-        raise InputError(f"{name} must be positive, got {result:g}")
-    return result
 
 
 def _wrong_model(model: object, kinds: str) -> InputTypeError:

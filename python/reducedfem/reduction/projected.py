@@ -17,7 +17,7 @@ from reducedfem.reduction.basis import Basis
 from reducedfem.reduction.identity import require_of
 from reducedfem.reduction.reduced_equations import ReducedEquations
 from reducedfem.solid.held import require_held
-from reducedfem.solid.plausible import softening, warn_of_gravity
+from reducedfem.solid.plausible import softening
 from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["MAX_PROJECTED_R", "ProjectedSolid"]
@@ -104,33 +104,6 @@ class ProjectedSolid(ReducedEquations):
     def basis(self) -> NDArray[np.float64]:
         """U as fields over the nodes, read-only, shape (r, n, 3)."""
         return self._basis
-
-    def gravity(self, acceleration: ArrayLike = (0.0, 0.0, -9.81)) -> NDArray[np.float64]:
-        """Return the weight of the solid as a reduced force U^T M a, shape (r,).
-
-        Parameters
-        ----------
-        acceleration
-            Acceleration of free fall [m/s^2], shape (3,).
-
-        Returns
-        -------
-        (r,) float64 array
-            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `acceleration` has a wrong shape or a value that is not finite.
-
-        Warns
-        -----
-        PlausibilityWarning
-            The acceleration looks like one in mm/s^2.
-        """
-        force = self._weight(acceleration)
-        warn_of_gravity(np.asarray(acceleration), self.mesh.n_nodes, stacklevel=3)
-        return force
 
     def _weight(self, acceleration: ArrayLike) -> NDArray[np.float64]:
         reduced = self._core.project(self._solid._weight(acceleration), threads())

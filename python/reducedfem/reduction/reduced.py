@@ -27,7 +27,7 @@ from reducedfem.reduction.model_contents import Contents, read, written
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.reduction.reduced_equations import ReducedEquations
 from reducedfem.solid.composition import unit_weights
-from reducedfem.solid.plausible import warn_of_gravity, warn_of_strain
+from reducedfem.solid.plausible import warn_of_strain
 from reducedfem.solid.rigid import RigidBody, from_plain, to_plain
 
 __all__ = ["ReducedSolid"]
@@ -174,37 +174,6 @@ class ReducedSolid(ReducedEquations, Saved, Card):
     def provenance(self) -> Mapping[str, Any]:
         """Record of the solid, materials and basis of the model; read-only, saved in files."""
         return self._provenance
-
-    def gravity(self, acceleration: ArrayLike = (0.0, 0.0, -9.81)) -> NDArray[np.float64]:
-        """Return the weight of the solid as a reduced force U^T M a, shape (r,).
-
-        It is a load for `solve_static` and for the `step` of simulations, which also accept the
-        acceleration itself as ``gravity``. The first call evaluates the mesh.
-
-        Parameters
-        ----------
-        acceleration
-            Acceleration of free fall [m/s^2], shape (3,).
-
-        Returns
-        -------
-        (r,) float64 array
-            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis; zero for a free solid whose
-            basis has no rigid motion.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `acceleration` has a wrong shape or a value that is not finite.
-
-        Warns
-        -----
-        PlausibilityWarning
-            The acceleration looks like one in mm/s^2.
-        """
-        force = self._weight(acceleration)
-        warn_of_gravity(np.asarray(acceleration), self._mesh.n_nodes, stacklevel=3)
-        return force
 
     def _weight(self, acceleration: ArrayLike) -> NDArray[np.float64]:
         given = reals(acceleration, "acceleration")

@@ -16,6 +16,7 @@ from reducedfem.geometry.mesh import Mesh
 from reducedfem.solid.plausible import (
     FAR,
     warn_of_far,
+    warn_of_gravity,
     warn_of_instability,
     warn_of_inversion,
     warn_of_rounding,
@@ -61,6 +62,10 @@ class ReducedEquations:
     def _warn_of_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
         """Warn if q, or a strain seen before, is beyond the poses of a cubature; True if it is."""
         return False
+
+    def _weight(self, acceleration: ArrayLike) -> NDArray[np.float64]:
+        """Return U^T M a."""
+        raise NotImplementedError
 
     @property
     def mesh(self) -> Mesh:
@@ -210,6 +215,37 @@ class ReducedEquations:
         """
         reduced = self._core.project(array_like(force, "force"), *self._threads())
         return finite_result(reduced, "reduced force", "force")
+
+    def gravity(self, acceleration: ArrayLike = (0.0, 0.0, -9.81)) -> NDArray[np.float64]:
+        """Return the weight of the solid as a reduced force U^T M a, shape (r,).
+
+        It is a load for `solve_static` and for the `step` of simulations, which also accept the
+        acceleration itself as ``gravity``. The first call for a `ReducedSolid` evaluates the mesh.
+
+        Parameters
+        ----------
+        acceleration
+            Acceleration of free fall [m/s^2], shape (3,).
+
+        Returns
+        -------
+        (r,) float64 array
+            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis; zero for a free solid whose
+            basis has no rigid motion.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `acceleration` has a wrong shape or a value that is not finite.
+
+        Warns
+        -----
+        PlausibilityWarning
+            The acceleration looks like one in mm/s^2.
+        """
+        force = self._weight(acceleration)
+        warn_of_gravity(np.asarray(acceleration), self.mesh.n_nodes, stacklevel=3)
+        return force
 
     @overload
     def solve_static(

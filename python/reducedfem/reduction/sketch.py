@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import as_array, count, finite_result, integer, number, reals
+from reducedfem.base.check import as_array, count, finite_result, integer, number, positive, reals
 from reducedfem.base.frozen import frozen_array
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
@@ -366,9 +366,7 @@ class Recording:
                 "LinearModel(solid, modes)"
             )
         self._model = model
-        self._dt = number(dt, "dt")
-        if not self._dt > 0.0:
-            raise InputError(f"dt must be positive, got {self._dt:g}")
+        self._dt = positive(dt, "dt")
         self._path = None if path is None else as_path(path)
         self._times: list[float] = []
         self._nodes: list[NDArray[np.int32]] = []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem.base.check import number
+from reducedfem.base.check import positive
 from reducedfem.base.frozen import frozen_array
 from reducedfem.errors import InputError
 
@@ -41,9 +41,7 @@ class RigidBody:
     inertia: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mass", number(self.mass, "mass"))
-        if not self.mass > 0:
-            raise InputError(f"mass must be positive, got {self.mass:g}")
+        object.__setattr__(self, "mass", positive(self.mass, "mass"))
         for name, shape in (("centre", (3,)), ("inertia", (3, 3))):
             array = frozen_array(getattr(self, name), name)
             if array.shape != shape:
