@@ -267,11 +267,15 @@ static void note_overlap(rf_multibody *c, const rf_pair_rows *t) {
 
 static void note_sunk(rf_multibody *c, const rf_pair_rows *t) {
   rf_multibody_report *r = &c->report;
-  if (t->n_lost == 0 && !(t->sunk_m > 0.5 * thickness_of(c, t->side[1].body))) return;
+  const double thickness = thickness_of(c, t->side[1].body);
+  if (t->n_lost == 0 && !(t->sunk_m > 0.5 * thickness)) return;
   const int yields = t->dimple[0].yields ? 0 : 1;
-  ++r->sunk;
+  if (r->sunk++ > 0 && !(t->sunk_m > r->sunk_m)) return;
   r->sunk_shell = t->side[yields].body;
   r->sunk_other = t->side[1 - yields].body;
+  r->sunk_m = t->sunk_m;
+  memcpy(r->sunk_at, t->sunk_at, sizeof r->sunk_at);
+  r->sunk_thickness_m = thickness;
 }
 
 // Node of a side of a pair, 2 and 3: of the dimples; NULL: none.

@@ -100,10 +100,13 @@ typedef struct rf_multibody_report {
   double overlap_m;
   int32_t overlap_body;   // with these points, or with the field if a fixed shell has the points
   int32_t overlap_other;  // the other one; -1: the ground; -2, -3, ...: a fixed shell
-  // last pair whose dimple is deeper than half of the field, which points may leave, or have left
-  int64_t sunk;        // such pairs, of all steps
-  int32_t sunk_shell;  // the body, or fixed shell, with the dimple
-  int32_t sunk_other;  // the one that it gives way to
+  // pairs whose dimple is deeper than half of the field, which points may leave, or have left
+  int64_t sunk;  // such pairs, of all steps
+  // and the deepest of these dimples
+  int32_t sunk_shell;         // the body, or fixed shell, with it
+  int32_t sunk_other;         // the one that it gives way to
+  double sunk_m, sunk_at[3];  // its depth and place in the world
+  double sunk_thickness_m;    // of the field
   // first fixed shell that a body came near that it cannot touch: -2, -3, ...; 0: none
   int32_t missed_shell;
   int32_t missed_body;
