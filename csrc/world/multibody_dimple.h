@@ -82,6 +82,9 @@ RF_MUST_CHECK rf_status rf_multibody_dimple_begin_rt(struct rf_multibody_node *n
 void rf_multibody_dimple_gather_rt(const struct rf_multibody_node *n, rf_pair_rows *const *pairs,
                                    double *slot);
 void rf_multibody_dimple_take_own_rt(const rf_multibody_dimple *d, const double *x, double *y);
+// out += S / c times a force on the point with coordinates from `at` on; slots of `size` numbers.
+void rf_multibody_dimple_add_response_rt(const rf_multibody_dimple *d, int32_t size, int32_t at,
+                                         const double force[3], double *out);
 double rf_multibody_dimple_weigh_rt(const struct rf_multibody_node *n, const double *r);
 void rf_multibody_dimple_correct_rt(const struct rf_multibody_node *n, const double *r, double *z);
 void rf_multibody_dimple_finish_rt(const struct rf_multibody_node *n);

@@ -66,6 +66,13 @@ const rf_pair_dimple *rf_multibody_dimple_in_pair_rt(const rf_multibody_node *n,
   return &pairs[s->pair]->dimple[s->side - 2];
 }
 
+void rf_multibody_dimple_add_response_rt(const rf_multibody_dimple *d, int32_t size, int32_t at,
+                                         const double force[3], double *out) {
+  const double *rows = d->matrix + (size_t)at * (size_t)size;
+  for (int32_t j = 0; j < size; ++j)
+    out[j] += force[0] * rows[j] + force[1] * rows[size + j] + force[2] * rows[2 * size + j];
+}
+
 // Enters axis e of row i.
 static void enter_own(rf_multibody_dimple *d, const rf_pair_dimple *of, int32_t i, int e,
                       double stiffness) {
@@ -110,11 +117,8 @@ rf_status rf_multibody_dimple_begin_rt(rf_multibody_node *n, rf_pair_rows *const
   for (int32_t i = 0; i < d->n_own; ++i) {
     double *out = d->response + (size_t)i * (size_t)n->size;
     memset(out, 0, (size_t)n->size * sizeof *out);
-    for (int32_t k = d->own_first[i]; k < d->own_first[i + 1]; ++k) {
-      const double *b = d->own + 3 * k, *rows = d->matrix + (size_t)d->own_at[k] * (size_t)n->size;
-      for (int32_t j = 0; j < n->size; ++j)
-        out[j] += b[0] * rows[j] + b[1] * rows[n->size + j] + b[2] * rows[2 * n->size + j];
-    }
+    for (int32_t k = d->own_first[i]; k < d->own_first[i + 1]; ++k)
+      rf_multibody_dimple_add_response_rt(d, n->size, d->own_at[k], d->own + 3 * k, out);
     for (int32_t j = 0; j <= i; ++j)
       d->factor[(size_t)j * (size_t)ld + (size_t)i] = along_own(d, j, out) + (i == j);
   }

@@ -147,6 +147,11 @@ static inline void rf_pair_rows_pull_rt(rf_pair_rows *t, int32_t i, int e, doubl
     if (t->dimple[s].yields) t->dimple[s].pull[3 * (size_t)i + (size_t)e] += force;
 }
 
+// applied = 0, and no force on the dimples.
+void rf_pair_rows_clear_rt(rf_pair_rows *t);
+// Adds a force along row e of a point.
+void rf_pair_rows_apply_rt(rf_pair_rows *t, int32_t i, int e, double force);
+
 // ---- pair_friction_rt.c, for pair_rows_rt.c: the parts of friction in the above
 
 void rf_pair_friction_push_rt(rf_pair_rows *t, bool held, const rf_pair_slots *u);

@@ -345,35 +345,34 @@ static const double *row_of(const rf_pair_rows *t, int32_t i) {
   return rf_pair_rows_row_rt(t, i, 0);
 }
 
-static void clear(rf_pair_rows *t) {
+void rf_pair_rows_clear_rt(rf_pair_rows *t) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int s = 0; s < 2; ++s)
     if (t->dimple[s].yields && t->n_rows > 0)
       memset(t->dimple[s].pull, 0, 3 * (size_t)t->n_rows * sizeof(double));
 }
 
-// Applies a force along W.
-static void apply(rf_pair_rows *t, int32_t i, double force) {
-  add(t->size, force, row_of(t, i), t->applied);
-  rf_pair_rows_pull_rt(t, i, 0, force);
+void rf_pair_rows_apply_rt(rf_pair_rows *t, int32_t i, int e, double force) {
+  add(t->size, force, rf_pair_rows_row_rt(t, i, e), t->applied);
+  rf_pair_rows_pull_rt(t, i, e, force);
 }
 
 void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const rf_pair_slots *u) {
-  clear(t);
+  rf_pair_rows_clear_rt(t);
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double closing = rf_pair_rows_closing_rt(t, i, 0, u);
     t->force[i] = t->begin[i] - factor * t->stiff[i] * closing;
-    if (t->force[i] < 0.0) apply(t, i, t->force[i]);
+    if (t->force[i] < 0.0) rf_pair_rows_apply_rt(t, i, 0, t->force[i]);
   }
   if (t->friction.mu > 0.0) rf_pair_friction_push_rt(t, held, u);
 }
 
 void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const rf_pair_slots *u) {
-  clear(t);
+  rf_pair_rows_clear_rt(t);
   for (int32_t i = 0; i < t->n_rows; ++i) {
     if (!(t->force[i] < 0.0)) continue;
     const double closing = rf_pair_rows_closing_rt(t, i, 0, u);
-    apply(t, i, -factor * t->stiff[i] * closing);
+    rf_pair_rows_apply_rt(t, i, 0, -factor * t->stiff[i] * closing);
   }
   if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, secant, u);
 }
@@ -418,9 +417,9 @@ void rf_pair_rows_springs_rt(const rf_pair_rows *t, double factor, double matrix
 }
 
 void rf_pair_rows_reduce_rt(rf_pair_rows *t, double normal, double friction) {
-  clear(t);
+  rf_pair_rows_clear_rt(t);
   for (int32_t i = 0; i < t->n_rows; ++i)
-    if (t->force[i] < 0.0) apply(t, i, normal * t->force[i]);
+    if (t->force[i] < 0.0) rf_pair_rows_apply_rt(t, i, 0, normal * t->force[i]);
   if (t->friction.mu > 0.0) rf_pair_friction_reduce_rt(t, friction);
 }
 
