@@ -5,6 +5,7 @@
 #include "pointshell/blend.h"
 
 enum { K = RF_SHELL_BLEND_NEAREST };
+static const double SIDE = 1e-6;     // least cosine of the normals of a side, above roundings
 static const double SAME = 1e-9;     // least distance over that of the farthest
 static const double FLAT = 1e-6;     // least variance across a line, over that along it
 static const double STEEPEST = 2.0;  // sum of the sizes of the slope's weights, at most
@@ -35,7 +36,7 @@ static void search(const rf_shell_blend_points *points, const double *x, const d
     rf_vec3_sub(points->at + 3 * (int64_t)i, x, way);
     const double square = rf_vec3_dot(way, way);
     if (found->n > K && !(square < found->square[K])) continue;
-    if (rf_vec3_dot(points->outward + 3 * (int64_t)i, normal) > 0.0) keep(found, i, square);
+    if (rf_vec3_dot(points->outward + 3 * (int64_t)i, normal) > SIDE) keep(found, i, square);
   }
 }
 
