@@ -140,8 +140,8 @@ static bool make_fit(const rf_shell_blend_points *points, const nearest *found, 
   return true;
 }
 
-// Writes the derivatives of w a . c along axis i of space, at a fixed normal: those of the places
-// are all the same, -sum w' a.
+// Writes the derivatives of w a . c along axis i of space, at a fixed normal; each place a has the
+// derivative -sum w' a.
 static void derive_slope(const fit *f, const blended *b, int i, double out[K]) {
   double shift[2] = {0.0}, way[2], tilt[2], bent[2] = {0.0};
   for (int32_t k = 0; k < b->n; ++k)

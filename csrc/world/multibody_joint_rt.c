@@ -10,69 +10,74 @@ static rf_simd simd_of(const rf_multibody_touching *of) {
   return RF_SIMD_PLAIN;
 }
 
-// The vectors of a pair that are zero but for one side.
-static rf_pair_slots slots_with(int32_t side, const double *slot) {
-  rf_pair_slots u = {0};
-  if (side < 2)
-    u.side[side] = slot;
-  else
-    u.dimple[side - 2] = slot;
-  return u;
-}
-
-// Writes H^-1 b of a row, with b its part on a dimple.
-static void respond_dimple(rf_multibody_node *n, const rf_pair_dimple *of, const rf_pair_spring *s,
-                           double *out) {
-  const double *axes = of->axes + 9 * (size_t)s->point;
-  double axis[3] = {0.0};
-  for (int e = 0; e < RF_PAIR_SPRINGS; ++e)
-    for (int i = 0; i < 3 && s->part[e] != 0.0; ++i) axis[i] += s->part[e] * axes[3 * e + i];
-  memset(out, 0, (size_t)n->size * sizeof *out);
-  for (int32_t c = s->point * of->corners; c < (s->point + 1) * of->corners; ++c) {
-    if (of->point[c] < 0) continue;
-    double b[3];
-    for (int i = 0; i < 3; ++i) b[i] = of->weight[c] * axis[i];
-    rf_multibody_dimple_add_response_rt(n->dimple, n->size, of->at[c], b, out);
-  }
-}
-
-// The same on a body.
-static void respond_body(rf_multibody_node *n, const rf_pair_rows *t, int32_t side,
-                         const rf_pair_spring *s, double *out) {
+// Writes b of a row on a body.
+static void put_row(const rf_multibody_node *n, const rf_pair_rows *t, int side,
+                    const rf_pair_spring *s, double *b) {
   const int32_t from = side ? t->side[0].size : 0;
-  double *b = n->product;
   memset(b, 0, (size_t)n->size * sizeof *b);
   for (int e = 0; e < RF_PAIR_SPRINGS; ++e) {
     if (s->part[e] == 0.0) continue;
     const double *row = rf_pair_rows_row_rt(t, s->point, e) + from;
     for (int32_t i = 0; i < t->side[side].size; ++i) b[i] += s->part[e] * row[i];
   }
-  rf_multibody_node_correct_rt(n, b, out);
+}
+
+// Returns b . x of a row on a body.
+static double row_along(const rf_pair_rows *t, int side, const rf_pair_spring *s, const double *x) {
+  rf_pair_slots u = {0};
+  u.side[side] = x;
+  return rf_pair_springs_along_rt(t, s, &u);
+}
+
+// Enters the rows on a dimple, in their order.
+static void enter_rows(const rf_multibody_joint *j, const rf_multibody_touching *of,
+                       rf_multibody_node *n) {
+  n->dimple->n_own = 0;
+  for (int32_t k = 0; k < n->n_sides; ++k) {
+    const int32_t pair = n->sides[k].pair;
+    const rf_pair_dimple *side = rf_multibody_dimple_in_pair_rt(n, k, of->pairs);
+    for (int32_t a = j->first[pair]; a < j->first[pair + 1]; ++a) {
+      const rf_pair_spring *s = &j->spring[a];
+      const double *axes = side->axes + 9 * (size_t)s->point;
+      double axis[3] = {0.0};
+      for (int e = 0; e < RF_PAIR_SPRINGS; ++e)
+        for (int i = 0; i < 3 && s->part[e] != 0.0; ++i) axis[i] += s->part[e] * axes[3 * e + i];
+      rf_multibody_dimple_enter_rt(n->dimple, side, s->point, axis, 1.0);
+    }
+  }
+}
+
+// Adds b_m . H^-1 b_a of a node for the rows m up to a; `own` is the number of a on a dimple.
+static void add_column(rf_multibody_joint *j, const rf_multibody_touching *of, rf_multibody_node *n,
+                       int32_t side, int32_t a, int32_t own) {
+  const size_t ld = (size_t)rf_dense_ld(j->n);
+  const rf_multibody_side *at = &n->sides[side];
+  if (n->dimple) {
+    rf_multibody_dimple_respond_rt(n->dimple, n->size, own, n->moved);
+  } else {
+    put_row(n, of->pairs[at->pair], at->side, &j->spring[a], n->product);
+    rf_multibody_node_correct_rt(n, n->product, n->moved);
+  }
+  int32_t count = 0;
+  for (int32_t k = 0; k <= side; ++k) {
+    const int32_t pair = n->sides[k].pair, last = k == side ? a + 1 : j->first[pair + 1];
+    for (int32_t m = j->first[pair]; m < last; ++m)
+      j->factor[(size_t)m * ld + (size_t)a] +=
+          n->dimple ? rf_multibody_dimple_along_rt(n->dimple, count++, n->moved)
+                    : row_along(of->pairs[pair], n->sides[k].side, &j->spring[m], n->moved);
+  }
 }
 
 // Adds B H^-1 B^T of a node, the upper triangle.
 static void add_node(rf_multibody_joint *j, const rf_multibody_touching *of, rf_multibody_node *n) {
-  const size_t ld = (size_t)rf_dense_ld(j->n);
+  int32_t own = 0;
+  if (n->dimple) enter_rows(j, of, n);
   for (int32_t k = 0; k < n->n_sides; ++k) {
-    const rf_multibody_side own = n->sides[k];
-    const rf_pair_rows *t = of->pairs[own.pair];
-    for (int32_t a = j->first[own.pair]; a < j->first[own.pair + 1]; ++a) {
-      const rf_pair_slots moved = slots_with(own.side, n->moved);
-      if (n->dimple)
-        respond_dimple(n, &t->dimple[own.side - 2], &j->spring[a], n->moved);
-      else
-        respond_body(n, t, own.side, &j->spring[a], n->moved);
-      for (int32_t m = 0; m < k; ++m) {
-        const rf_multibody_side other = n->sides[m];
-        const rf_pair_slots seen = slots_with(other.side, n->moved);
-        for (int32_t b = j->first[other.pair]; b < j->first[other.pair + 1]; ++b)
-          j->factor[(size_t)b * ld + (size_t)a] +=
-              rf_pair_springs_along_rt(of->pairs[other.pair], &j->spring[b], &seen);
-      }
-      for (int32_t b = j->first[own.pair]; b <= a; ++b)
-        j->factor[(size_t)b * ld + (size_t)a] += rf_pair_springs_along_rt(t, &j->spring[b], &moved);
-    }
+    const int32_t pair = n->sides[k].pair;
+    for (int32_t a = j->first[pair]; a < j->first[pair + 1]; ++a) add_column(j, of, n, k, a, own++);
   }
+  // the preconditioner of the node itself has no rows
+  if (n->dimple) n->dimple->n_own = 0;
 }
 
 bool rf_multibody_joint_renew_rt(rf_multibody_joint *j, const rf_multibody_touching *of,
