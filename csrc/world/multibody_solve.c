@@ -11,7 +11,8 @@
 
 enum { CHUNK = 8 };  // bodies or pairs of a task
 enum { MOST_SOLVES = 60, MOST_FRICTION_SOLVES = 200, MOST_PARTS = 40 };
-enum { REFRESH = 32 };  // iterations after which own blocks are renewed, as long as they take
+// Iterations after which own blocks, or the joint preconditioner, are renewed.
+enum { REFRESH = 32, JOINT_REFRESH = 6 };
 // Slope at the end of a line search, and residual after a solve (squared), relative to the begin.
 static const double FLAT = 0.1, FORCING = 1e-4, FRICTION_FORCING = 1e-2;
 // Friction.  Limits stay until the residual is below FOLLOW times that of the law itself; above FAR
@@ -380,7 +381,8 @@ static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err
     double part;
     const bool last = s->solves == most || s->iterations >= s->most_iterations;
     // own blocks of the points that push and stick by now
-    if ((s->friction || s->joint->on) && s->iterations >= renewed + REFRESH) {
+    if ((s->friction || s->joint->on) &&
+        s->iterations >= renewed + (s->joint->on ? JOINT_REFRESH : REFRESH)) {
       if (!s->joint->on) RF_TRY(for_nodes(s, run, begin_node, err));
       s->stale = s->joint->on;
       renewed = s->iterations;
