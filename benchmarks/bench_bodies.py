@@ -199,6 +199,53 @@ def statics_rows() -> list[Row]:
     return rows
 
 
+def sliding_rows() -> list[Row]:
+    """Return rows of a soft pad that slides on another one, both with Green's functions."""
+    mesh = box((8, 8, 4), np.array([-0.04, -0.04, -0.04]), np.array([0.04, 0.04, 0.0]))
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), mesh.nodes[:, 2] < -0.039)
+    top = mesh.nodes[mesh.nodes[:, 2] > -1e-9]
+    tree = rf.PointTree(rf.Pointshell(top, np.tile([0.0, 0.0, -1.0], (len(top), 1))))
+    local = rf.LocalCompliance(tree, solid)
+    half = np.full(3, 0.015)
+    core = rf.Solid(box((1, 1, 1), -half, half), rf.StVK(1e8, 0.3, 600.0))
+    model = rf.reduce(core, rf.modal_derivative_basis(core, 1, 1))
+    slab = rf.BoxField((-0.05, -0.05, -0.04), (0.05, 0.05, 0.0))
+    rows = []
+    for friction in (0.0, 0.3):
+        for both in (False, True):
+            worlds: list[rf.World] = []
+            busy: tuple[list[float], ...] = ([], [])
+            iterations: list[int] = []
+            for speed in (1.0, 0.0):
+                world = rf.World(1e-3, (0.0, 0.0, -9.81), friction=friction)
+                world.add_fixed(local, field=slab)
+                body = rf.FreeBody(model, 1e-3)
+                velocity = (0.05 * speed, 0.015 * speed, 0.0)
+                body.reset((0.0, 0.0, -1e-5), (0.0, 1.0, 0.0, 0.0), velocity=velocity)
+                world.add(body, tree, slab if both else None, local=local)
+                worlds.append(world)
+            for _ in range(60):
+                for world, seconds in zip(worlds, busy, strict=True):
+                    start = time.perf_counter()
+                    world.step()
+                    seconds.append(time.perf_counter() - start)
+                iterations.append(worlds[0].report.iterations)
+            times = np.array(busy[0])
+            rows.append(
+                Row(
+                    f"pad that slides on another, {worlds[0].report.points} points, friction "
+                    f"{friction:g}, one step",
+                    float(np.median(times)) * 1e3,
+                    "ms",
+                    16.0,
+                    f"{spread(times, 1e3)}; {np.median(iterations):g} iterations",
+                    ratio=float(np.median(times) / np.median(busy[1])),
+                    over="the same pads without sliding",
+                )
+            )
+    return rows
+
+
 def edit_rows() -> list[Row]:
     """Change the materials of a model of three regions."""
     mesh = basket()
@@ -231,5 +278,6 @@ ENTRIES = {
     "512 bodies": body_rows,
     "world of baskets": world_rows,
     "world with Green's functions": statics_rows,
+    "pads that slide": sliding_rows,
     "edit": edit_rows,
 }

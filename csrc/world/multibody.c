@@ -24,6 +24,7 @@ struct rf_multibody {
   rf_multibody_node *dimples;     // of bodies and fixed shells                     (n_dimples)
   rf_multibody_memory memory[2];  // of friction: in the last step; of the present one
   rf_multibody_search search;
+  rf_multibody_joint joint;
   // candidates with points
   int32_t n_active, active_room;
   rf_pair_rows **active;      // (n_active)
@@ -43,6 +44,7 @@ void rf_multibody_free(rf_multibody *c) {
   for (int32_t i = 0; i < c->n_dimples; ++i) rf_multibody_node_free(&c->dimples[i]);
   for (int32_t i = 0; i < c->n_shapes; ++i) rf_multibody_shape_free(&c->shapes[i]);
   rf_multibody_search_free(&c->search);
+  rf_multibody_joint_free(&c->joint);
   for (int k = 0; k < 2; ++k) rf_multibody_memory_free(&c->memory[k]);
   void *const owned[] = {c->shapes,  c->shape_of, c->friction, c->nodes, c->fixed,
                          c->dimples, c->active,   c->sides,    c->moved};
@@ -267,11 +269,15 @@ static void note_overlap(rf_multibody *c, const rf_pair_rows *t) {
 
 static void note_sunk(rf_multibody *c, const rf_pair_rows *t) {
   rf_multibody_report *r = &c->report;
-  if (t->n_lost == 0 && !(t->sunk_m > 0.5 * thickness_of(c, t->side[1].body))) return;
+  const double thickness = thickness_of(c, t->side[1].body);
+  if (t->n_lost == 0 && !(t->sunk_m > 0.5 * thickness)) return;
   const int yields = t->dimple[0].yields ? 0 : 1;
-  ++r->sunk;
+  if (r->sunk++ > 0 && !(t->sunk_m > r->sunk_m)) return;
   r->sunk_shell = t->side[yields].body;
   r->sunk_other = t->side[1 - yields].body;
+  r->sunk_m = t->sunk_m;
+  memcpy(r->sunk_at, t->sunk_at, sizeof r->sunk_at);
+  r->sunk_thickness_m = thickness;
 }
 
 // Node of a side of a pair, 2 and 3: of the dimples; NULL: none.
@@ -285,7 +291,7 @@ static rf_multibody_side *list_node(rf_multibody *c, rf_multibody_solve *s, rf_m
                                     rf_multibody_side *next) {
   n->sides = next;
   next += n->n_sides;
-  if (n->n_sides) c->moved[s->n_nodes++] = n;
+  if (n->n_sides) c->moved[s->touching.n_nodes++] = n;
   n->n_sides = 0;
   return next;
 }
@@ -311,7 +317,7 @@ static void list_active(rf_multibody *c, rf_multibody_solve *s) {
     }
   }
   report->pairs = c->n_active;
-  s->n_nodes = 0;
+  s->touching.n_nodes = 0;
   rf_multibody_side *next = c->sides;
   for (int32_t i = 0; i < c->n_bodies; ++i) next = list_node(c, s, &c->nodes[i], next);
   for (int32_t i = 0; i < c->n_dimples; ++i) next = list_node(c, s, &c->dimples[i], next);
@@ -320,9 +326,9 @@ static void list_active(rf_multibody *c, rf_multibody_solve *s) {
       rf_multibody_node *n = node_of(c, c->active[k], e);
       if (n) n->sides[n->n_sides++] = (rf_multibody_side){k, e};
     }
-  s->nodes = c->moved;
-  s->pairs = c->active;
-  s->n_pairs = c->n_active;
+  s->touching.nodes = c->moved;
+  s->touching.pairs = c->active;
+  s->touching.n_pairs = c->n_active;
   for (int32_t k = 0; k < c->n_active; ++k) s->friction |= c->active[k]->friction.mu > 0.0;
 }
 
@@ -408,8 +414,8 @@ rf_status rf_multibody_step(rf_multibody *c, const rf_run *run, rf_error *err) {
                               .tolerance = c->set.tolerance,
                               .most_iterations = c->set.most_iterations,
                               .least_work = c->set.least_work,
-                              .all = c->nodes,
-                              .dimples = c->dimples};
+                              .touching = {.all = c->nodes, .dimples = c->dimples},
+                              .joint = &c->joint};
   forget_step(c);
   RF_TRY(search(c, run, err));
   list_active(c, &solve);

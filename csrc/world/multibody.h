@@ -20,7 +20,8 @@
 // r zero for the rigid motion, minus the residual of Newton's step for the deformation: strictly
 // convex, so that a step is unique and the energy that springs can give is that of their depths.
 // Newton's method with a line search finds it; each of its systems is solved by conjugate gradients
-// over all bodies, with their own blocks as the preconditioner. Solving each body by its own block
+// over all bodies, with their own blocks as the preconditioner, or a joint one where surfaces yield
+// (world/multibody_joint.h).  Solving each body by its own block
 // alone would not do: the forces of a pair would not be opposite.  Here they are equal and opposite
 // for any tolerance.
 //
@@ -39,7 +40,9 @@
 // bore a force in the last step and are inside with their dimple; gaps and directions are those
 // with the dimple of the last step.  Dampers do not act on it.  Shells with nothing but S may be
 // fixed.  The field of a shape with S yields as its points do: at a place between them it has the
-// dimple by the weights of pointshell/blend.h, and spreads the force to them by the same.
+// dimple by the weights of pointshell/blend.h, and spreads the force to them by the same.  Axes of
+// contact are normal to the surface with its dimple, so that forces have a potential
+// (world/pair_rows.h).
 //
 // Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
 // passed the middle of a thin part have no force: it would push them out on the other side.  Points
@@ -100,10 +103,13 @@ typedef struct rf_multibody_report {
   double overlap_m;
   int32_t overlap_body;   // with these points, or with the field if a fixed shell has the points
   int32_t overlap_other;  // the other one; -1: the ground; -2, -3, ...: a fixed shell
-  // last pair whose dimple is deeper than half of the field, which points may leave, or have left
-  int64_t sunk;        // such pairs, of all steps
-  int32_t sunk_shell;  // the body, or fixed shell, with the dimple
-  int32_t sunk_other;  // the one that it gives way to
+  // pairs whose dimple is deeper than half of the field, which points may leave, or have left
+  int64_t sunk;  // such pairs, of all steps
+  // and the deepest of these dimples
+  int32_t sunk_shell;         // the body, or fixed shell, with it
+  int32_t sunk_other;         // the one that it gives way to
+  double sunk_m, sunk_at[3];  // its depth and place in the world
+  double sunk_thickness_m;    // of the field
   // first fixed shell that a body came near that it cannot touch: -2, -3, ...; 0: none
   int32_t missed_shell;
   int32_t missed_body;

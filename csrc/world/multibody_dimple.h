@@ -82,6 +82,14 @@ RF_MUST_CHECK rf_status rf_multibody_dimple_begin_rt(struct rf_multibody_node *n
 void rf_multibody_dimple_gather_rt(const struct rf_multibody_node *n, rf_pair_rows *const *pairs,
                                    double *slot);
 void rf_multibody_dimple_take_own_rt(const rf_multibody_dimple *d, const double *x, double *y);
+// Enters the next row: `root` times an axis at row i of a pair.
+void rf_multibody_dimple_enter_rt(rf_multibody_dimple *d, const rf_pair_dimple *of, int32_t i,
+                                  const double axis[3], double root);
+// Returns B x of row i.
+double rf_multibody_dimple_along_rt(const rf_multibody_dimple *d, int32_t i, const double *x);
+// Writes B S of row i into a slot of `size` numbers.
+void rf_multibody_dimple_respond_rt(const rf_multibody_dimple *d, int32_t size, int32_t i,
+                                    double *out);
 double rf_multibody_dimple_weigh_rt(const struct rf_multibody_node *n, const double *r);
 void rf_multibody_dimple_correct_rt(const struct rf_multibody_node *n, const double *r, double *z);
 void rf_multibody_dimple_finish_rt(const struct rf_multibody_node *n);

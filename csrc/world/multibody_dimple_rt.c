@@ -66,10 +66,8 @@ const rf_pair_dimple *rf_multibody_dimple_in_pair_rt(const rf_multibody_node *n,
   return &pairs[s->pair]->dimple[s->side - 2];
 }
 
-// Enters axis e of row i.
-static void enter_own(rf_multibody_dimple *d, const rf_pair_dimple *of, int32_t i, int e,
-                      double stiffness) {
-  const double root = sqrt(stiffness), *axis = of->axes + 9 * (size_t)i + 3 * (size_t)e;
+void rf_multibody_dimple_enter_rt(rf_multibody_dimple *d, const rf_pair_dimple *of, int32_t i,
+                                  const double axis[3], double root) {
   int32_t entry = d->own_first[d->n_own];
   for (int32_t c = i * of->corners; c < (i + 1) * of->corners; ++c) {
     if (of->point[c] < 0) continue;
@@ -78,6 +76,12 @@ static void enter_own(rf_multibody_dimple *d, const rf_pair_dimple *of, int32_t 
     ++entry;
   }
   d->own_first[++d->n_own] = entry;
+}
+
+// Enters axis e of row i.
+static void enter_own(rf_multibody_dimple *d, const rf_pair_dimple *of, int32_t i, int e,
+                      double stiffness) {
+  rf_multibody_dimple_enter_rt(d, of, i, of->axes + 9 * (size_t)i + 3 * (size_t)e, sqrt(stiffness));
 }
 
 // The same rows as rf_pair_rows_add_own_rt.
@@ -90,12 +94,21 @@ static void enter_pair(rf_multibody_dimple *d, const rf_pair_dimple *of, const r
   }
 }
 
-// B x of row i
-static double along_own(const rf_multibody_dimple *d, int32_t i, const double *x) {
+double rf_multibody_dimple_along_rt(const rf_multibody_dimple *d, int32_t i, const double *x) {
   double sum = 0.0;
   for (int32_t k = d->own_first[i]; k < d->own_first[i + 1]; ++k)
     sum += rf_vec3_dot(d->own + 3 * k, x + d->own_at[k]);
   return sum;
+}
+
+void rf_multibody_dimple_respond_rt(const rf_multibody_dimple *d, int32_t size, int32_t i,
+                                    double *out) {
+  memset(out, 0, (size_t)size * sizeof *out);
+  for (int32_t k = d->own_first[i]; k < d->own_first[i + 1]; ++k) {
+    const double *b = d->own + 3 * k, *rows = d->matrix + (size_t)d->own_at[k] * (size_t)size;
+    for (int32_t j = 0; j < size; ++j)
+      out[j] += b[0] * rows[j] + b[1] * rows[size + j] + b[2] * rows[2 * size + j];
+  }
 }
 
 rf_status rf_multibody_dimple_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs) {
@@ -109,14 +122,10 @@ rf_status rf_multibody_dimple_begin_rt(rf_multibody_node *n, rf_pair_rows *const
   memset(d->factor, 0, (size_t)ld * (size_t)ld * sizeof *d->factor);
   for (int32_t i = 0; i < d->n_own; ++i) {
     double *out = d->response + (size_t)i * (size_t)n->size;
-    memset(out, 0, (size_t)n->size * sizeof *out);
-    for (int32_t k = d->own_first[i]; k < d->own_first[i + 1]; ++k) {
-      const double *b = d->own + 3 * k, *rows = d->matrix + (size_t)d->own_at[k] * (size_t)n->size;
-      for (int32_t j = 0; j < n->size; ++j)
-        out[j] += b[0] * rows[j] + b[1] * rows[n->size + j] + b[2] * rows[2 * n->size + j];
-    }
+    rf_multibody_dimple_respond_rt(d, n->size, i, out);
     for (int32_t j = 0; j <= i; ++j)
-      d->factor[(size_t)j * (size_t)ld + (size_t)i] = along_own(d, j, out) + (i == j);
+      d->factor[(size_t)j * (size_t)ld + (size_t)i] =
+          rf_multibody_dimple_along_rt(d, j, out) + (i == j);
   }
   return rf_dense_cholesky_rt(d->simd, d->n_own, d->factor, ld) ? RF_OK : RF_ERR_DIVERGED;
 }
@@ -140,7 +149,7 @@ void rf_multibody_dimple_gather_rt(const rf_multibody_node *n, rf_pair_rows *con
 
 void rf_multibody_dimple_take_own_rt(const rf_multibody_dimple *d, const double *x, double *y) {
   for (int32_t i = 0; i < d->n_own; ++i) {
-    const double along = along_own(d, i, x);
+    const double along = rf_multibody_dimple_along_rt(d, i, x);
     for (int32_t k = d->own_first[i]; k < d->own_first[i + 1]; ++k)
       for (int l = 0; l < 3; ++l) y[d->own_at[k] + l] -= along * d->own[3 * k + l];
   }
@@ -159,7 +168,7 @@ void rf_multibody_dimple_correct_rt(const rf_multibody_node *n, const double *r,
   multiply(n, r, z);
   if (d->n_own == 0) return;
   memset(d->weight, 0, (size_t)rf_dense_ld(d->n_own) * sizeof *d->weight);
-  for (int32_t i = 0; i < d->n_own; ++i) d->weight[i] = along_own(d, i, z);
+  for (int32_t i = 0; i < d->n_own; ++i) d->weight[i] = rf_multibody_dimple_along_rt(d, i, z);
   rf_dense_cholesky_solve_rt(d->simd, d->n_own, d->factor, rf_dense_ld(d->n_own), d->weight,
                              d->weight);
   for (int32_t i = 0; i < d->n_own; ++i) {

@@ -3,6 +3,8 @@
 #ifndef RF_WORLD_MULTIBODY_NODE_H
 #define RF_WORLD_MULTIBODY_NODE_H
 
+#include <stddef.h>
+
 #include "dynamics/free_body.h"
 #include "world/multibody_dimple.h"
 #include "world/pair_rows.h"
@@ -45,6 +47,22 @@ typedef struct rf_multibody_node {
   // of this body in sums over all
   double dot, left, energy;
 } rf_multibody_node;
+
+// Vectors of the nodes of a pair: one of theirs, at an offset in a node.
+static inline rf_pair_slots rf_multibody_slots_of(const rf_multibody_node *all,
+                                                  const rf_multibody_node *dimples,
+                                                  const rf_pair_rows *t, size_t offset) {
+  rf_pair_slots out = {0};
+  for (int e = 0; e < 2; ++e) {
+    const char *body = t->side[e].body >= 0 ? (const char *)&all[t->side[e].body] : NULL;
+    const char *dimple = t->dimple[e].yields ? (const char *)&dimples[t->dimple[e].node] : NULL;
+    if (body) out.side[e] = *(double *const *)(body + offset);
+    if (dimple) out.dimple[e] = *(double *const *)(dimple + offset);
+  }
+  return out;
+}
+#define RF_MULTIBODY_SLOTS(all, dimples, pair, slot) \
+  rf_multibody_slots_of((all), (dimples), (pair), offsetof(rf_multibody_node, slot))
 
 RF_MUST_CHECK rf_status rf_multibody_node_reserve(rf_multibody_node *node, rf_error *err);
 // Replaces the slots by those of a size.

@@ -3,21 +3,19 @@
 #define RF_WORLD_MULTIBODY_SOLVE_H
 
 #include "base/run.h"
+#include "world/multibody_joint.h"
 #include "world/multibody_limits.h"
-#include "world/multibody_node.h"
 
 typedef struct rf_multibody_solve {
   double contact_damping, tolerance;
   int32_t most_iterations;
   double least_work;  // multiplications of a stage from which on it runs on all threads
-  int32_t n_nodes, n_pairs;
-  rf_multibody_node **nodes;    // those with contact                                (n_nodes)
-  rf_pair_rows **pairs;         // those with points                                 (n_pairs)
-  rf_multibody_node *all;       // by body
-  rf_multibody_node *dimples;   // of all bodies with one, and of fixed shells
+  rf_multibody_touching touching;
+  rf_multibody_joint *joint;    // borrowed
   bool friction;                // of any pair
   double node_work, pair_work;  // multiplications of a stage; set by the solve
   // state of the solve
+  bool stale;       // the joint preconditioner is renewed with the next forces
   bool held;        // limits of friction stay
   bool secant;      // Newton's matrix has the secants of friction
   double mismatch;  // residual by the law of friction, when it was last computed

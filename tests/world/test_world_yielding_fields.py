@@ -128,14 +128,17 @@ def test_two_equal_pads_are_half_as_stiff_as_one(pad, mu, both):
 
 
 def test_later_steps_stay_at_the_law(pad):
-    """Places in the field are those without its dimple: it hardly changes as it is looked up."""
+    """Places in the field are those without its dimple: it hardly changes as it is looked up.
+
+    Nor do the axes, which turn to the normals of the surface with the dimple.
+    """
     world = pressed(pad, 3e-4, k=1e5, shift=(0.0034, 0.0017))
     force, up, down = plain(pad, 3e-4, 1e5, (0.0034, 0.0017))
     for _ in range(10):
         world.step()
     np.testing.assert_allclose(world.contacts.forces[0, 2], force.sum(), rtol=1e-3)
-    np.testing.assert_allclose(-world.dimple(0)[:, 2], up, atol=5e-3 * up.max())
-    np.testing.assert_allclose(world.dimple(-2)[:, 2], down, atol=5e-3 * up.max())
+    np.testing.assert_allclose(-world.dimple(0)[:, 2], up, atol=1e-2 * up.max())
+    np.testing.assert_allclose(world.dimple(-2)[:, 2], down, atol=1e-2 * up.max())
 
 
 def test_energy_of_the_dimples_is_that_of_the_law(pad):
@@ -333,7 +336,8 @@ def test_weights_deeper_than_a_thin_field_are_borne_and_doubted_before(pad, by_p
         world.add_fixed(pad.local)
         world.add(body, None, rf.BoxField((-wide, -wide, 0.0), (wide, wide, thin)))
     with pytest.warns(
-        rf.PlausibilityWarning, match="body -2 gave way to body 0 by more than half"
+        rf.PlausibilityWarning,
+        match=r"body -2 gave way to body 0 by 0\.0005\d m at .* 0\.001 m thick",
     ) as warned:
         while not warned.list:
             world.step()
@@ -357,27 +361,89 @@ def test_a_field_thicker_than_twice_the_dimple_is_not_doubted(pad):
 # ---- limits
 
 
-def force_at(pad, x, depth, half):
-    """Return the force [N] on a square of rigid points, or one, that is held in the field."""
-    steps = np.linspace(-half, half, 2 * round(half / 0.00125) + 1)
+# ---- energy of points that move along a surface
+
+HELD = 1e5  # N/m, of the springs
+
+
+def rigid_square(half, spacing=0.00125):
+    """Return the tree of a square of rigid points, or of one."""
+    steps = np.linspace(-half, half, 2 * round(half / spacing) + 1)
     places = np.array([(a, b, 0.0) for a in steps for b in steps])
-    tree = rf.PointTree(rf.Pointshell(places, np.tile([0.0, 0.0, 1.0], (len(places), 1))))
-    world = rf.World(DT, tol=1e-8)
+    return rf.PointTree(rf.Pointshell(places, np.tile([0.0, 0.0, 1.0], (len(places), 1))))
+
+
+def force_at(pad, place, tree, steps=6):
+    """Return the force [N] on rigid points that are held in the field, and the world."""
+    world = rf.World(DT, tol=1e-10)
     world.add_fixed(pad.local, field=SLAB)
-    world.add(placed((x, 0, -depth)), tree, stiffness=1e5)
-    world.step(3)
-    np.testing.assert_allclose(world.contacts.forces[0, :2], 0.0, atol=1e-9)
-    return world.contacts.forces[0, 2]
+    world.add(placed(place), tree, stiffness=HELD)
+    world.step(steps)
+    return world.contacts.forces[0], world
 
 
-@pytest.mark.parametrize(("half", "most"), [(0.0, 1.3), (0.01, 0.25)])
-def test_laps_in_a_field_that_yields_may_gain_some_energy(pad, half, most):
-    """Forces have no part along the surface, though its stiffness varies between the points.
+@pytest.mark.parametrize("place", [(0.0013, 0.0008), (0.0031, -0.0021), (-0.0147, 0.0115)])
+@pytest.mark.parametrize("depth", [1e-5, 5e-4])
+def test_forces_are_the_derivatives_of_the_stored_energy(pad, place, depth):
+    """Of the dimple and of the spring, by finite differences of the place of a single point."""
+    tree, soft = rigid_square(0.0), np.linalg.inv(pad.S)
 
-    A lap, down at one place and up at another, gives depth / 2 times the difference of the forces.
-    """
-    forces = np.array([force_at(pad, x, 2e-4, half) for x in (0.0, 0.0025, 0.005)])
-    assert 0.05 < np.ptp(forces) / forces[0] < most
+    def stored(way):
+        force, world = force_at(pad, np.array([*place, -depth]) + way, tree, steps=15)
+        u = world.dimple(-2).ravel()
+        return 0.5 * u @ soft @ u + 0.5 * force @ force / HELD
+
+    h = 2e-6
+    slope = [(stored(h * e) - stored(-h * e)) / (2 * h) for e in np.eye(3)]
+    force, _ = force_at(pad, (*place, -depth), tree, steps=15)
+    aside = 2e-3 * np.linalg.norm(force[:2])
+    np.testing.assert_allclose(force, np.negative(slope), rtol=5e-4, atol=aside)
+
+
+@pytest.mark.parametrize(("half", "n"), [(0.0, 41), (0.005, 11), (0.01, 11)])
+def test_closed_ways_without_friction_take_no_work(pad, half, n):
+    """Down, along the surface and up again, where its stiffness differs by up to twice."""
+    tree, depth = rigid_square(half), 2e-4
+    along, heights = np.linspace(0.0004, 0.0054, n), np.linspace(0.0, depth, 6)
+
+    def lifting(x):
+        forces = [0.0, *(force_at(pad, (x, 0.0, -z), tree)[0][2] for z in heights[1:])]
+        return np.trapezoid(forces, heights)
+
+    begin, end = lifting(along[0]), lifting(along[-1])
+    forces = [force_at(pad, (x, 0.0, -depth), tree)[0][0] for x in along]
+    assert abs(end - begin) > 0.1 * begin
+    assert abs(end - begin + np.trapezoid(forces, along)) < 7e-3 * begin
+
+
+def test_axes_turn_by_30_degrees_at_most(pad):
+    tree = rigid_square(0.0)
+    slopes = []
+    for depth in (2e-3, 1e-2):
+        force, _ = force_at(pad, (0.0025, 0.001, -depth), tree)
+        slopes.append(np.linalg.norm(force[:2]) / force[2])
+    assert 0.05 < slopes[0] < 0.5
+    assert slopes[1] < np.tan(np.radians(30.01))
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3])
+def test_pads_beside_others_move_as_alone(pad, mu):
+    """One is solved with the preconditioner that couples dimples, many with separate blocks."""
+    ends = []
+    for n in (1, 2 if mu else 4):
+        world = rf.World(DT, (0, 0, -G), friction=mu, tol=1e-11)
+        for k in range(n):
+            world.add_fixed(pad.local, (0.2 * k, 0, 0), field=SLAB)
+            upper = rf.FreeBody(core(*LIGHT), DT)
+            upper.reset((0.2 * k, 0.003, -1e-5), UPSIDE_DOWN, velocity=(0.02, 0.01, 0))
+            world.add(upper, pad.tree, SLAB, local=pad.local)
+        world.step(2)
+        iterations = world.report.iterations
+        assert world.report.unconverged == 0
+        ends.append((world.contacts.forces[:2], world.dimple(-2), iterations))
+    for one, same in zip(*(end[:2] for end in ends), strict=True):
+        np.testing.assert_allclose(one, same, atol=1e-6 * np.abs(one).max())
+    assert 2 * ends[0][2] < ends[1][2]
 
 
 def test_a_weight_that_slides_gains_less_than_its_own_sag(pad):
@@ -406,7 +472,7 @@ def test_a_weight_that_slides_gains_less_than_its_own_sag(pad):
         bent = 0.5 * u @ soft @ u
         energies.append(world.energy.sum() + weight * world.positions[0, 2] + bent)
     rises = np.array(energies) - np.minimum.accumulate(energies)
-    assert 0.0 < rises.max() < 0.2 * weight * sag
+    assert rises.max() < 0.02 * weight * sag
 
 
 def test_a_stiffness_that_the_field_cannot_bear_is_doubted(pad):

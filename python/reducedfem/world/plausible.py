@@ -116,13 +116,14 @@ def doubts_of_steps(
     dt: float,
     fastest: tuple[float, int],
     overlap: tuple[float, float, int, int],
-    sunk: tuple[int, int, int],
+    sunk: tuple[int, int, int, float, tuple[float, float, float], float],
 ) -> Iterator[tuple[str, str]]:
     """Yield the kind and the text of each warning about the steps of a world.
 
     fastest: relative displacement and body; overlap: relative depth, depth [m], body and the other
     body, -1 for the ground, -2, -3, ... for fixed ones; sunk: number of dimples that were too deep,
-    the body with the last one and the one that pressed it.
+    the body with the deepest one, the one that pressed it, its depth [m] and place in the world
+    [m], and the thickness of the field [m].
     """
     part, body = fastest
     if part > _FASTEST:
@@ -140,12 +141,13 @@ def doubts_of_steps(
             f"{depth:.2g} m in the first step of one of them, and they fly apart or stay "
             "inside each other; add bodies where they do not overlap",
         )
-    times, shell, body = sunk
+    times, shell, body, depth, at, thickness = sunk
     if times > 0:
         yield (
             "deep",
-            f"body {shell} gave way to body {body} by more than half the thickness of the field in "
-            "which they touch: points that come under that are not found, and they may pass "
-            "through each other; use a field of the whole thickness of the body, a stiffer solid "
-            "or smaller forces",
+            f"body {shell} gave way to body {body} by {depth:.2g} m at "
+            f"({', '.join(f'{x:.3g}' for x in at)}) m, and the field in which they touch is "
+            f"{thickness:.2g} m thick: points deeper than half of that are not found, and bodies "
+            "may pass through each other; use a field of the whole thickness of the body, a "
+            "stiffer solid or smaller forces",
         )

@@ -420,8 +420,8 @@ class World:
         with callback(progress, "steps") as tell:
             self._core.step(step_count(n), tell, threads())
         report = self._core.report()
-        self._warn(doubts_of_steps(self._dt, report[9:11], report[11:15], report[15:18]))
-        self._warn(doubts_of_fixed(report[18] if report[19] else None, report[19]))
+        self._warn(doubts_of_steps(self._dt, report[9:11], report[11:15], report[15:21]))
+        self._warn(doubts_of_fixed(report[21] if report[22] else None, report[22]))
         if not self._trained:
             return
         strains = self._core.strains()
