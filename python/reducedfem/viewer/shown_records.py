@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.contact.contact import Contact
+from reducedfem.contact.dimple import fine_surface
 from reducedfem.errors import InputError
 from reducedfem.geometry.pose import Pose
 from reducedfem.haptics.records import HapticRecords
@@ -18,7 +19,6 @@ from reducedfem.viewer.recorded_dimples import add_dimples, compliances
 from reducedfem.viewer.recorded_objects import RecordedObjects, sound_cycles, warn_of_others
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import FORCE, HELD, LONGEST, TOUCH, field_body, shell_body
-from reducedfem.viewer.shown_dimple import fine_surface
 
 __all__ = ["ShownRecords"]
 
