@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from dimpled_worlds import AT, DEEP, falling, make_pad, pressed
+from dimpled_worlds import AT, BOX, DEEP, falling, make_pad, pressed
 from reducedfem import plot
 from shapes import box_tets
 
@@ -43,7 +43,7 @@ def test_meshes_are_where_the_bodies_are(tmp_path):
     v = found[0][1].point_data["velocity"].reshape(3, -1, 3)
     np.testing.assert_allclose(v.mean(axis=1)[:, 0], [0.0, 0.5, 1.0], atol=1e-6)
     arm = states[0][1] - motion.bodies[1].poses[0, :3]
-    exact = np.cross(motion.bodies[1].rates[0, 3:], arm) + [0.5, 0, 0]
+    exact = np.array([0.5, 0, 0]) + np.cross(motion.bodies[1].rates[0, 3:], arm)
     np.testing.assert_allclose(v[1], exact, atol=1e-6)
 
 
@@ -66,7 +66,8 @@ def test_surfaces_have_their_dimples(tmp_path):
 
 
 def test_elements_of_several_kinds_are_parts(tmp_path):
-    world = falling(1)
+    world = rf.World(1e-3)
+    world.add(falling(1).bodies[0], field=BOX)
     solid = rf.Solid(rf.Mesh(*box_tets(1, 1, 1)), rf.StVK(1e5, 0.3, 1000.0))
     body = rf.FreeBody(rf.reduce(solid, rf.modal_derivative_basis(solid, 1, 1)), 1e-3)
     body.reset((0.0, 0.0, 3.0))
@@ -104,7 +105,6 @@ def test_motions_of_other_worlds_are_refused(tmp_path):
 
 def test_a_picture_has_the_bodies_where_they_are():
     """It is that of the surfaces of the bodies, drawn by hand, from the same camera."""
-    world = falling(2)
     world = rf.World(1e-3)  # without ground
     bodies = falling(2).bodies
     for one in bodies:

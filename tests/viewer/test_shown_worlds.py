@@ -68,7 +68,8 @@ def test_a_body_with_local_compliance_is_drawn_with_it(pad):
     with rf.view(world, browser=False) as view:
         scene, frame = view._shown.scene(), view._shown.frame()
         assert [one.like for one in scene.bodies] == [None, None, None]
-        (dent,) = frame["dimples"]
+        dent, ground = frame["dimples"]
+        assert ground["body"] == 2
         assert dent["body"] == 1
         assert dent["moved"].shape == scene.bodies[1].vertices.shape
         assert np.abs(dent["moved"]).max() == pytest.approx(np.abs(world.dimple(1)).max(), rel=0.5)

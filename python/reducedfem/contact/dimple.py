@@ -24,16 +24,23 @@ _AT_REST = 1e-9  # motion of a vertex at fixed nodes, over the largest
 
 
 class Drawn(Protocol):
-    """A surface: vertices and unit normals (v, 3), triangles (t, 3), shapes (r, v, 3) or None."""
+    """A surface that may deform by shapes."""
 
     @property
-    def vertices(self) -> Reals: ...
+    def vertices(self) -> Reals:
+        """Rest positions [m], (v, 3)."""
+
     @property
-    def triangles(self) -> NDArray[np.int32]: ...
+    def triangles(self) -> NDArray[np.int32]:
+        """Vertex indices, (t, 3)."""
+
     @property
-    def normals(self) -> Reals | None: ...
+    def normals(self) -> Reals | None:
+        """Unit normals at rest, (v, 3)."""
+
     @property
-    def shapes(self) -> Reals | None: ...
+    def shapes(self) -> Reals | None:
+        """Displacements by each coordinate, (r, v, 3); None: there are none."""
 
 
 def surface_of(mesh: Mesh, local: LocalCompliance) -> Surface:

@@ -429,9 +429,9 @@ def view(
     threads may change; its page can run it in real time without other forces, and pull it, for
     which it runs until released. A `FreeBody` or a `World` likewise. Skins and fields of models
     have a slider for each coordinate, `ControlElements` for shifts and turns of handles, a
-    `CompositeBody` for those of its holdable nodes; points have a colour for each level. A `HapticSession` is
-    followed while it runs, with touching points and forces, and played if its device is a
-    `MouseDevice`.
+    `CompositeBody` for those of its holdable nodes; points have a colour for each level. A
+    `HapticSession` is followed while it runs, with touching points and forces, and played if its
+    device is a `MouseDevice`.
 
     The page is served on this computer only, to those who know its address.
 

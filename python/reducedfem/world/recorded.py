@@ -49,8 +49,8 @@ class WorldMotion(Saved):
     Raises
     ------
     InputError, InputTypeError
-        A motion has other times, or no poses or rates; an array has a wrong shape, or a value that is not
-        finite; there is neither a body nor a dimple.
+        A motion has other times, or no poses or rates; an array has a wrong shape, or a value that
+        is not finite; there is neither a body nor a dimple.
     """
 
     times: Array
