@@ -157,7 +157,10 @@ class ShownHandles(HandledView):
 
     def __init__(self, control: ControlElements, up: str) -> None:
         self._control, self._up = control, up
-        x, size = control.positions, float(np.linalg.norm(np.ptp(control.positions, axis=0)))
+        solid = control.solid
+        # exact, where there is a mesh
+        x = control.positions if solid is None else solid.mesh.nodes[control.nodes]
+        size = float(np.linalg.norm(np.ptp(x, axis=0)))
         if len(control._triangles):
             used, corners = np.unique(control._triangles, return_inverse=True)
             source, triangles, normals = split(Surface(x[used], corners.reshape(-1, 3)))

@@ -25,7 +25,7 @@ __all__ = ["ShownWorldMotion", "world_shapes"]
 
 _SAMPLES = 400  # states from which shapes of dimples are made
 _MOST_SHAPES = 64
-_UNDER = 0.7  # half the side of the ground in a picture, over the diagonal of the bodies
+_UNDER = 0.55  # half the side of the ground in a picture, over the diagonal of the bodies
 
 Reals = NDArray[np.float64]
 
