@@ -350,7 +350,7 @@ CALLS = {
     "delassus": (lambda w: rf.delassus, lambda w: dict(bodies=[(np.eye(3), np.eye(3))], compliance=0.0)),
     "export_gltf": (lambda w: rf.export_gltf, lambda w: dict(path="m.glb", model=w.reduced, surface=w.surface, motion=w.motion, speed=0.5, up="y", normals=True, colour=[0.5, 0.5, 0.5], values=np.zeros(w.n))),
     "export_vtk": (lambda w: rf.export_vtk, lambda w: dict(path="m.pvd", model=w.reduced, motion=w.motion, point_data={"t": np.zeros((2, w.n))}, cell_data={"s": np.zeros((2, 3))}, stress=w.solid, progress=False)),
-    "export_html": (lambda w: rf.export_html, lambda w: dict(path="m.html", x=w.reduced, on=None, motion=w.motion, records=None, values=np.zeros((2, w.n)), up="y")),
+    "export_html": (lambda w: rf.export_html, lambda w: dict(path="m.html", x=w.reduced, on=None, motion=w.motion, records=None, values=np.zeros((2, w.n)), up="y", progress=False)),
     "graded_tets": (lambda w: rf.graded_tets, lambda w: dict(surface=w.surface, resolution=4, layers=1, fill=True, expand=1.2, cut=True, pieces="all", progress=False)),
     "join_meshes": (lambda w: rf.join_meshes, lambda w: dict(meshes=[w.mesh, w.mesh])),
     "GreenContacts.add": (lambda w: w.green.contacts(4).add, lambda w: dict(node=w.green.nodes[0], normal=[0.0, 0, 1])),

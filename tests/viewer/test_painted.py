@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+import zlib
 
 import numpy as np
 import pytest
@@ -244,7 +245,7 @@ def test_files_have_values_that_do_not_change(bar, reduced, tmp_path):
         rf.export_html(path, x, values=values)
         assert path.read_text() == saved
         text = re.search(r'id="recorded"[^>]*>([^<]*)<', saved)[1]
-        (body,) = decoded(base64.b64decode(text))["bodies"]
+        (body,) = decoded(zlib.decompress(base64.b64decode(text)))["bodies"]
         np.testing.assert_array_equal(body["levels"], scene_of(x, values=values).bodies[0].levels)
         assert body["levels"].max() == 254
         assert body["legend"]["title"] == "place [mm]"

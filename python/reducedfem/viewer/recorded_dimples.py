@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem.base.run import Progress
 from reducedfem.contact.dimple import Dimple
 from reducedfem.contact.local import LocalCompliance
 from reducedfem.viewer.parts import Body, Track, surface_tilts
@@ -37,6 +38,7 @@ def add_dimples(
     records: NDArray[np.void],
     bodies: Sequence[Body],
     tracks: Sequence[Track],
+    progress: Progress = None,
 ) -> tuple[tuple[Body, ...], tuple[Track, ...], list[str]]:
     """Return the bodies of shells with shapes of dimples, the motions with their coordinates.
 
@@ -52,7 +54,7 @@ def add_dimples(
         forces = objects.forces(records, k)
         if not len(forces.cycle):
             continue
-        q, shapes, lost = forces.dimples(local, len(records))
+        q, shapes, lost = forces.dimples(local, len(records), progress)
         texts += lost_text(bodies[k].name, lost)
         new_bodies[k] = with_shapes(bodies[k], Dimple(local, bodies[k]), shapes)
         known = bodies[k].shapes

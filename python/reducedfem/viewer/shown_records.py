@@ -126,7 +126,9 @@ class ShownRecords(Shown):
         shells = [
             shell_body(one.tree, one.name, k, fine.get(k)) for k, one in enumerate(objects.shells)
         ]
-        bent, tracks, texts = add_dimples(objects, array, shells, objects.tracks(array))
+        bent, tracks, texts = add_dimples(
+            objects, array, shells, objects.tracks(array), self.progress
+        )
         if not objects.known:
             texts.insert(0, "the records have no deformations: shells are at rest")
         return (*bent, self._held), tracks, texts

@@ -16,15 +16,15 @@ from reducedfem.pictures.animation import FILMERS
 from reducedfem.pictures.worlds import check_world_motion
 from reducedfem.viewer.parts import Body, Clip, Scene, Track, origins
 from reducedfem.viewer.recorded_dimples import lost_text, with_shapes
-from reducedfem.viewer.shown import Shown, compressed
+from reducedfem.viewer.recorded_forces import unit_shapes
+from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_world import ShownWorld, ground_body
 from reducedfem.world.recorded import WorldMotion
 from reducedfem.world.world import World
 
 __all__ = ["ShownWorldMotion", "world_shapes"]
 
-_SAMPLES = 400  # states from which shapes of dimples are made
-_MOST_SHAPES = 64
+_SAMPLES = 200  # states from which shapes of dimples are made
 _UNDER = 0.55  # half the side of the ground in a picture, over the diagonal of the bodies
 
 Reals = NDArray[np.float64]
@@ -97,8 +97,7 @@ class ShownWorldMotion(Shown):
 def _shapes_of(u: Reals) -> tuple[Reals, Reals, float]:
     """Return coordinates (s, r) and shapes (r, n, 3) of dimples, and the part they leave out."""
     some = u[:: -(-len(u) // _SAMPLES)]
-    shapes = compressed(some)[1][:_MOST_SHAPES]
-    shapes /= np.maximum(np.linalg.norm(shapes, axis=(1, 2)), 1e-300)[:, None, None]
+    shapes = unit_shapes(some)
     q = np.einsum("snc,rnc->sr", u, shapes)
     lost = u - np.tensordot(q, shapes, 1)
     return q, shapes, float(np.linalg.norm(lost) / max(float(np.linalg.norm(u)), 1e-300))

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from reducedfem.base.check import choice, count, flag, number
+from reducedfem.base.run import Progress
 from reducedfem.contact.contact import Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
@@ -201,7 +202,7 @@ class View:
         InputError
             The suffix is another one.
         """
-        _write(self._shown, path)
+        _write(self._shown, path, None)
 
     def __enter__(self) -> View:
         """Return the view."""
@@ -239,11 +240,12 @@ class View:
         )
 
 
-def _write(shown: Shown, path: str | os.PathLike[str]) -> None:
+def _write(shown: Shown, path: str | os.PathLike[str], progress: Progress) -> None:
     """Write a scene as a page in one file; see `export_html`."""
     file = as_path(path)
     if file.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"path must end in .html, got {str(file)!r}")
+    shown.progress = progress
     scene = {**shown.saved().described(), "controls": False, "pulls": False, "tool": None}
     scene["poses"] = False
     text = page.single(scene["title"], messages.encode(scene))
@@ -512,6 +514,7 @@ def export_html(
     records: HapticRecords | None = None,
     values: GivenValues | None = None,
     up: str = "z",
+    progress: Progress = None,
 ) -> None:
     """Write an interactive picture as a page in one file, for any browser.
 
@@ -525,6 +528,9 @@ def export_html(
         Name of the file, ``.html``.
     x, on, motion, records, values, up
         As of `view`.
+    progress
+        Progress bar of the dimples of records: True, False, or None (after two seconds, in a
+        terminal); or a callable ``f(done, total)``.
 
     Raises
     ------
@@ -539,7 +545,7 @@ def export_html(
         The contact in `records` is not that of the objects of `x`, see ``docs/view.md``.
     """
     choice(up, "up", UP)
-    _write(_shown(x, on, motion, records, up, None, values), path)
+    _write(_shown(x, on, motion, records, up, None, values), path, progress)
 
 
 def _in_notebook() -> bool:

@@ -49,8 +49,8 @@ class Page {
     canvas.addEventListener("webglcontextlost", () => location.reload());
     this.hand = new Hand(canvas, this);
     listen(canvas, this);
-    const own = recorded();
-    if (own) this.setScene(own);
+    const own = document.getElementById("recorded");
+    if (own) recorded(own).then((scene) => this.setScene(scene)).catch(failed);
     else {
       this.socket = new Socket({
         scene: (scene) => this.setScene(scene),
@@ -517,11 +517,15 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-try {
-  window.reducedfem = new Page();
-} catch (error) {
+function failed(error) {
   const message = document.getElementById("message");
   message.hidden = false;
   message.textContent = error.message;
   throw error;
+}
+
+try {
+  window.reducedfem = new Page();
+} catch (error) {
+  failed(error);
 }
