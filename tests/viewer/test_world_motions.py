@@ -51,6 +51,9 @@ def test_bodies_move_as_they_did(browser, tmp_path):
         "const { player } = window.reducedfem; player.playing = false;"
         "player.now = player.times[6]; window.reducedfem.showPlayer();"
     )
+    # all of the motion is seen at first
+    radius = browser.run("return window.reducedfem.camera.radius;")
+    assert radius == pytest.approx(0.5 * np.linalg.norm(scene.box[1] - scene.box[0]), rel=1e-5)
     for k in range(3):
         positions, _ = read(browser, k)
         np.testing.assert_allclose(positions, moved(scene, k, 6) - scene.centre, atol=1e-6)

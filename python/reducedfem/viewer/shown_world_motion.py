@@ -91,6 +91,7 @@ class ShownWorldMotion(Shown):
             clip=Clip(motion.times, tuple(tracks.values())),
             texts=tuple(texts),
             box=box,
+            whole=True,
         )
 
 

@@ -99,7 +99,7 @@ class Page {
     this.panel.setPlaying(this.player?.playing ?? false);
     this.setWire(this.drawing.wire);
     if (this.player instanceof Clip) this.showPlayer();
-    if (first) this.fit();
+    if (first) this.fit(scene.whole);
     this.showLegend();
     this.dirty = true;
   }
@@ -259,8 +259,10 @@ class Page {
     this.showPlayer();
   }
 
-  fit() {
-    const { centre, radius } = this.drawing.bounds();
+  /** Shows all bodies as they are now, or the box of the scene, about its centre. */
+  fit(whole = false) {
+    const box = { centre: [0, 0, 0], radius: 0.5 * this.size() };
+    const { centre, radius } = whole ? box : this.drawing.bounds();
     this.camera.fit(centre, radius);
     this.dirty = true;
   }
