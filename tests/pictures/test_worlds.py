@@ -11,6 +11,7 @@ import pytest
 import reducedfem as rf
 from dimpled_worlds import AT, BOX, DEEP, falling, make_pad, pressed
 from reducedfem import plot
+from reducedfem.pictures.animation import FILMERS
 from shapes import box_tets
 
 
@@ -133,3 +134,35 @@ def test_a_picture_has_ground_and_dimples():
         plot.render(world, [[0, 1, 2]])
     with pytest.raises(rf.InputTypeError, match="shapes must be shapes with triangles or a World"):
         plot.render([])
+
+
+def test_films_have_the_bodies_at_their_places(tmp_path):
+    Image = pytest.importorskip("PIL.Image")
+    world, other = falling(2), falling(2)
+    motion = rf.record_motion(world, 80, every=40)
+    told = []
+    plot.animate(
+        tmp_path / "fall.gif",
+        world,
+        motion,
+        size=(64, 48),
+        clock=False,
+        progress=lambda a, b: told.append((a, b)),
+    )
+    assert told[-1] == (3, 3)
+    with Image.open(tmp_path / "fall.gif") as film:
+        assert film.n_frames == 3
+        assert film.size == (64, 48)
+    film = FILMERS[rf.World](world, motion)
+    boundary = other.bodies[0].reduced.mesh.boundary_nodes
+    for places in film.places():
+        for k in range(2):
+            exact = other.nodes(k)[boundary]
+            away = np.linalg.norm(places[:, None] - exact[None], axis=2)
+            assert away.min(axis=0).max() < 1e-9
+        other.step(40)
+    assert len(film.colours(0)) == len(places) > film.triangles.max()
+    with pytest.raises(rf.InputError, match="values is given, but a World has none"):
+        plot.animate(tmp_path / "fall.gif", world, motion, values=np.ones(3))
+    with pytest.raises(rf.InputTypeError, match="motion must be that of a world, got Motion"):
+        plot.animate(tmp_path / "fall.gif", world, motion.bodies[0])

@@ -83,6 +83,7 @@ def make_world():
     w.force = np.ones((w.n, 3))
     poses, rates = [[0.0, 0, 0, 1, 0, 0, 0]] * 2, np.zeros((2, 6))
     w.free_motion = rf.Motion([0.0, 1e-3], np.ones((2, 2)), np.ones((2, 2)), poses, rates)
+    w.fall = rf.WorldMotion([0.0, 1e-3], [w.free_motion], {-2: np.zeros((2, 4, 3))})
     w.motion = rf.Motion([0.0, 1e-3], np.eye(2, w.r), np.eye(2, w.r))
     w.quaternion, w.position = [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
     w.pose = (w.position, w.quaternion)
@@ -343,6 +344,8 @@ CALLS = {
     "VoxmapContact.evaluate": (lambda w: rf.VoxmapContact(w.shell, w.voxmap, 100.0).evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion)),
     "Workspace": (lambda w: rf.Workspace, lambda w: dict(scale=1.0, force_scale=1.0, alignment=(1.0, 0, 0, 0), start=None, clutch=None)),
     "WorldMotion": (lambda w: rf.WorldMotion, lambda w: dict(times=[0.0, 1e-3], bodies=[w.free_motion], dimples={-2: np.zeros((2, 4, 3))})),
+    "WorldMotion.load": (lambda w: rf.WorldMotion.load, lambda w: dict(path="WorldMotion.safetensors")),
+    "WorldMotion.save": (lambda w: w.fall.save, lambda w: dict(path="m.safetensors")),
     "World": (lambda w: rf.World, lambda w: dict(dt=1e-3, gravity=w.position, ground=w.sphere, friction=0.3, ground_friction=0.5, contact_damping=2.0, tol=1e-6, iterations=10)),
     "World.add": (lambda w: rf.World(1e-3).add, lambda w: dict(body=rf.FreeBody(w.free_reduced, 1e-3), tree=w.standing.tree, field=None, stiffness=100.0, friction=0.4, local=w.standing)),
     "World.add_fixed": (lambda w: rf.World(1e-3).add_fixed, lambda w: dict(local=w.standing, position=w.position, quaternion=w.quaternion, stiffness=100.0, field=w.sphere, friction=0.4)),

@@ -138,7 +138,7 @@ def _run(args: argparse.Namespace) -> int:
             options = {} if args.resolution is None else {"resolution": args.resolution}
             what = scenes.session(args.scene, **options)
     if args.save is not None:
-        with console.stage("page") as stage:
+        with console.stage("scene") as stage:
             export_html(args.save, what, records=records, up=args.up, progress=stage.show)
         console.fact("page", args.save)
         return 0

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem.base.check import count
+from reducedfem.base.check import count, integer
 from reducedfem.base.frozen import frozen_array
 from reducedfem.base.run import Progress, callback
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
@@ -59,6 +59,17 @@ class WorldMotion(Saved):
 
     def __post_init__(self) -> None:
         times = frozen_array(self.times, "times")
+        if times.ndim != 1 or not len(times):
+            raise InputError(f"times must have shape (s,), s at least 1, got {times.shape}")
+        if not isinstance(self.bodies, Sequence) or isinstance(self.bodies, str):
+            raise InputTypeError(
+                f"bodies must be a list of Motion, got {type(self.bodies).__name__}"
+            )
+        if not isinstance(self.dimples, Mapping):
+            raise InputTypeError(
+                "dimples must be a mapping of indices of bodies to arrays, got "
+                f"{type(self.dimples).__name__}"
+            )
         bodies = tuple(self.bodies)
         for k, one in enumerate(bodies):
             if not isinstance(one, Motion):
@@ -70,9 +81,10 @@ class WorldMotion(Saved):
             if one.poses is None or one.rates is None or one.qdot is None:
                 raise InputError(f"bodies[{k}] must have poses and rates, those of a free body")
         dimples = {}
-        for number, given in self.dimples.items():
+        for name, given in self.dimples.items():
+            number = integer(name, "dimples: an index")
             u = frozen_array(given, f"dimples[{number}]")
-            if u.shape != (len(times), *u.shape[1:2], 3):
+            if u.ndim != 3 or u.shape != (len(times), u.shape[1], 3) or not u.size:
                 raise InputError(
                     f"dimples[{number}] must have shape ({len(times)}, n, 3), got {u.shape}"
                 )
@@ -80,7 +92,7 @@ class WorldMotion(Saved):
         if not (bodies or dimples):
             raise InputError("bodies is empty, and so is dimples: there is no motion")
         if not bodies:
-            Motion(times, next(iter(dimples.values())))  # checks the times
+            Motion(times, next(iter(dimples.values())))  # to check the times
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "bodies", bodies)
         object.__setattr__(self, "dimples", MappingProxyType(dimples))
