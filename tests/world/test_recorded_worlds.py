@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
 from dimpled_worlds import falling, make_pad, pressed
+from reducedfem.cli import main
 from reducedfem.io import world_files
 from reducedfem.world.recorded import _arrays
 
@@ -141,3 +143,13 @@ def test_wrong_arguments_are_refused(dented):
         rf.WorldMotion(motion.times, [1])
     with pytest.raises(rf.InputError, match="there is no motion"):
         rf.WorldMotion(motion.times, [])
+
+
+def test_info_describes_files(dented, tmp_path, capsys):
+    dented.save(tmp_path / "fall")
+    assert main(["info", str(tmp_path / "fall.safetensors")]) == 0
+    out = capsys.readouterr().out
+    for text in ("motion of a world", r"states +5, 0.01 to 0.03 s", "bodies +1", "with dimples +2"):
+        assert re.search(text, out), text
+    assert main(["view", str(tmp_path / "fall.safetensors"), "--no-browser"]) == 1
+    assert "pass its world, as view(world, motion=motion)" in capsys.readouterr().err

@@ -37,6 +37,7 @@ __all__ = ["FORMAT", "read", "save"]
 _Motion = TypeVar("_Motion")
 
 FORMAT = "reducedfem-world-motion"
+_LARGEST = 1e100  # of SI units
 _SCHEMA = {
     "times": "F64",
     "q": "F64",
@@ -73,6 +74,9 @@ def read(
             found = arrays[counts].astype(np.int64)
             if (found < 1).any() or found.sum() != arrays[whole].shape[1]:
                 raise Refused(f"{counts!r} does not agree with {whole!r}")
+        for array in arrays.values():
+            if not (np.abs(array) < _LARGEST).all():
+                raise Refused("its arrays have values that are not finite, or far too large")
         if len(np.unique(arrays["dimpled"])) != len(arrays["dimpled"]):
             raise Refused("'dimpled' has an index twice")
         try:

@@ -248,7 +248,8 @@ class ShownBlocks(HandledView):
 
     def _solution(self, q: Reals) -> tuple[Reals, Numbers]:
         body, x = self._body, self._body.solid.mesh.nodes
-        if not self._handles:
+        if not q.any():
+            self._u = None
             return np.zeros_like(self._drawn.vertices), []
         held: dict[int, Reals] = {}
         for nodes, mean, one in zip(self._handles, self._means, q, strict=True):
