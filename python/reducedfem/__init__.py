@@ -40,7 +40,7 @@ Contact
     `solve_friction` (`FrictionSolution`), `solve_friction_sweeps`, `solve_friction_pyramid`.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
 Worlds
-    `World`: many free bodies in contact, offline (`WorldContacts`, `WorldReport`).
+    `World`: many free bodies in contact, offline (`WorldContacts`, `WorldReport`, `WorldMotion`).
 Haptics
     `VirtualCoupling`, `DynamicCoupling` (`CouplingStep`, `CouplingWrench`) connect object and
     hand. `HapticSession` (`HapticSnapshot`, `BodySnapshot`, `HapticReader`, `HapticReport`,
@@ -129,7 +129,7 @@ from reducedfem.dynamics.implicit_report import ImplicitReport  # noqa: E402
 from reducedfem.dynamics.integrator import State  # noqa: E402
 from reducedfem.dynamics.named import integrator  # noqa: E402
 from reducedfem.dynamics.newmark import ImplicitNewmark  # noqa: E402
-from reducedfem.dynamics.recorded import Motion, record_motion  # noqa: E402
+from reducedfem.dynamics.recorded import Motion  # noqa: E402
 from reducedfem.dynamics.sdirk2 import SDIRK2  # noqa: E402
 from reducedfem.dynamics.snapshots import record_snapshots  # noqa: E402
 from reducedfem.dynamics.trbdf2 import TRBDF2  # noqa: E402
@@ -242,6 +242,7 @@ from reducedfem.studies.study import Study, study  # noqa: E402
 from reducedfem.touch.point_proxy import PointProxyContact  # noqa: E402
 from reducedfem.viewer.view import View, export_html, view  # noqa: E402
 from reducedfem.world.contacts import WorldContacts, WorldReport  # noqa: E402
+from reducedfem.world.recorded import WorldMotion, record_motion  # noqa: E402
 from reducedfem.world.world import World  # noqa: E402
 
 __all__ = [
@@ -376,6 +377,7 @@ __all__ = [
     "Workspace",
     "World",
     "WorldContacts",
+    "WorldMotion",
     "WorldReport",
     "amplification",
     "delassus",

@@ -17,21 +17,31 @@ from reducedfem.io import (
     model_files,
     shell_files,
     tensors,
+    world_files,
 )
 from reducedfem.io.saved import load_saved
 from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.world.recorded import WorldMotion
 
 __all__ = ["load"]
 
 _Saved = TypeVar(
-    "_Saved", ReducedSolid, DistanceField, Pointshell, GreensFunctions, ControlElements
+    "_Saved",
+    ReducedSolid,
+    DistanceField,
+    Pointshell,
+    GreensFunctions,
+    ControlElements,
+    WorldMotion,
 )
 
 
 @overload
 def load(
     path: str | os.PathLike[str], kind: None = None
-) -> ReducedSolid | DistanceField | Pointshell | GreensFunctions | ControlElements: ...
+) -> (
+    ReducedSolid | DistanceField | Pointshell | GreensFunctions | ControlElements | WorldMotion
+): ...
 
 
 @overload
@@ -47,14 +57,14 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
     ----------
     path
         A file written by `ReducedSolid.save`, `DistanceField.save`, `Pointshell.save`,
-        `GreensFunctions.save` or `ControlElements.save`.
+        `GreensFunctions.save`, `ControlElements.save` or `WorldMotion.save`.
     kind
-        Class that the file must contain; None: any of the five. It also gives type checkers the
+        Class that the file must contain; None: any of the six. It also gives type checkers the
         class of the result: ``rf.load(path, rf.Pointshell).normals``.
 
     Returns
     -------
-    ReducedSolid, DistanceField, Pointshell, GreensFunctions or ControlElements
+    ReducedSolid, DistanceField, Pointshell, GreensFunctions, ControlElements or WorldMotion
         Object that is bitwise equal to the saved one, including the strain-rate damping of a
         model. Region names and `Mesh.original_nodes` of the mesh of a model are not stored.
 
@@ -64,13 +74,13 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
         The file is missing, unreadable, truncated, damaged, of another kind, or made by a
         newer version of the package; the message says which.
     InputTypeError
-        `kind` is not one of the five classes.
+        `kind` is not one of the six classes.
     """
     if kind is not None and not (isinstance(kind, type) and kind in _KINDS.values()):
         named = kind.__name__ if isinstance(kind, type) else repr(kind)
         raise InputTypeError(
             "kind must be ReducedSolid, DistanceField, Pointshell, GreensFunctions, "
-            f"ControlElements or None, got {named}"
+            f"ControlElements, WorldMotion or None, got {named}"
         )
 
     def read(stream: BinaryIO, size: int, name: str) -> Any:
@@ -88,4 +98,5 @@ _KINDS: dict[str, type[Any]] = {
     shell_files.FORMAT: Pointshell,
     green_files.FORMAT: GreensFunctions,
     handle_files.FORMAT: ControlElements,
+    world_files.FORMAT: WorldMotion,
 }

@@ -89,5 +89,5 @@ def test_slices_copies_and_arrays(world):
 def test_mistakes_are_named(arguments, message):
     with pytest.raises(rf.InputError, match=message):
         rf.Motion(**dict(times=[0.0, 1.0, 2.0], q=np.zeros((3, 4))) | arguments)
-    with pytest.raises(rf.InputTypeError, match="sim must be a time integrator.* or a FreeBody"):
+    with pytest.raises(rf.InputTypeError, match="sim must be a time integrator.* or a World"):
         rf.record_motion(3, 1)

@@ -43,6 +43,12 @@ solid = rf.Solid(mesh, rf.StVK(1e6, 0.4, 1000.0), fixed=mesh.nodes[:, 0] < 0.04)
 reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, k=2, r=4))
 force = rf.Skin(reduced).project([0], [[0.0, 0.0, 0.01]])
 """
+FALL = """
+loose = rf.Solid(mesh, rf.StVK(1e6, 0.4, 1000.0))
+free = rf.reduce(loose, rf.modal_derivative_basis(loose, k=2, r=4))
+world = rf.World(1e-3, (0, 0, -9.81), rf.PlaneField((0, 0, 0), (0, 0, 1)))
+world.add(rf.FreeBody(free, 1e-3), rf.PointTree(rf.Pointshell.from_surface(box.isosurface()), free))
+"""
 CUBES = """
 cube = 0.05 * np.array([[x, y, z] for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))])
 lower = rf.Mesh(cube, [range(8)])
@@ -58,7 +64,7 @@ warnings.simplefilter("ignore", rf.PlausibilityWarning)
 BEFORE = {
     "howto/basis_size.md": COARSE,
     "howto/stress.md": COARSE,
-    "export.md": BEAM,
+    "export.md": BEAM + FALL,
     "time_integration.md": BEAM + CUBES,
 }
 SCRIPT = re.compile(r"```python\n(.*?)```", re.DOTALL)

@@ -19,7 +19,9 @@ ALLOWED = {
     "io": {"base"},
     "material": {"base"},
     "drawing": {"base", "io"},
-    "pictures": {"base", "io", "drawing", "geometry", "solid", "reduction", "dynamics"},
+    "pictures": {
+        "base", "io", "drawing", "geometry", "solid", "reduction", "dynamics", "contact", "world",
+    },
     "viewer": {
         "base", "io", "drawing", "pictures", "geometry", "solid", "reduction", "contact",
         "dynamics", "haptics", "world", "green", "touch",
@@ -34,10 +36,10 @@ ALLOWED = {
     },
     # bodies that a hand touches without a coupling
     "touch": {"base", "geometry", "solid", "contact", "dynamics", "green"},
-    "world": {"base", "geometry", "solid", "contact", "dynamics"},
+    "world": {"base", "io", "geometry", "solid", "contact", "dynamics"},
     "green": {"base", "io", "geometry", "solid"},
     "studies": {"base", "io"},
-    "load": {"base", "io", "reduction", "contact", "green"},
+    "load": {"base", "io", "reduction", "contact", "green", "world"},
     # the package: public names of all folders above
     "top": {
         "base", "pictures", "viewer", "geometry", "material", "solid", "reduction", "contact",
@@ -50,7 +52,7 @@ ALLOWED = {
     },
     "cli": {
         "base", "io", "drawing", "pictures", "viewer", "geometry", "material", "solid", "reduction",
-        "contact", "dynamics", "haptics", "green", "load", "scenes", "samples",
+        "contact", "dynamics", "haptics", "green", "world", "load", "scenes", "samples",
     },
     "main": {"cli"},
     "udp_client": set(),

@@ -81,6 +81,9 @@ def make_world():
     w.n, w.r = len(nodes), 3
     w.u, w.q = np.zeros((w.n, 3)), np.zeros(3)
     w.force = np.ones((w.n, 3))
+    poses, rates = [[0.0, 0, 0, 1, 0, 0, 0]] * 2, np.zeros((2, 6))
+    w.free_motion = rf.Motion([0.0, 1e-3], np.ones((2, 2)), np.ones((2, 2)), poses, rates)
+    w.fall = rf.WorldMotion([0.0, 1e-3], [w.free_motion], {-2: np.zeros((2, 4, 3))})
     w.motion = rf.Motion([0.0, 1e-3], np.eye(2, w.r), np.eye(2, w.r))
     w.quaternion, w.position = [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
     w.pose = (w.position, w.quaternion)
@@ -340,6 +343,9 @@ CALLS = {
     "VoxmapContact": (lambda w: rf.VoxmapContact, lambda w: dict(shell=w.shell, voxmap=w.voxmap, stiffness=100.0)),
     "VoxmapContact.evaluate": (lambda w: rf.VoxmapContact(w.shell, w.voxmap, 100.0).evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion)),
     "Workspace": (lambda w: rf.Workspace, lambda w: dict(scale=1.0, force_scale=1.0, alignment=(1.0, 0, 0, 0), start=None, clutch=None)),
+    "WorldMotion": (lambda w: rf.WorldMotion, lambda w: dict(times=[0.0, 1e-3], bodies=[w.free_motion], dimples={-2: np.zeros((2, 4, 3))})),
+    "WorldMotion.load": (lambda w: rf.WorldMotion.load, lambda w: dict(path="WorldMotion.safetensors")),
+    "WorldMotion.save": (lambda w: w.fall.save, lambda w: dict(path="m.safetensors")),
     "World": (lambda w: rf.World, lambda w: dict(dt=1e-3, gravity=w.position, ground=w.sphere, friction=0.3, ground_friction=0.5, contact_damping=2.0, tol=1e-6, iterations=10)),
     "World.add": (lambda w: rf.World(1e-3).add, lambda w: dict(body=rf.FreeBody(w.free_reduced, 1e-3), tree=w.standing.tree, field=None, stiffness=100.0, friction=0.4, local=w.standing)),
     "World.add_fixed": (lambda w: rf.World(1e-3).add_fixed, lambda w: dict(local=w.standing, position=w.position, quaternion=w.quaternion, stiffness=100.0, field=w.sphere, friction=0.4)),
@@ -350,7 +356,7 @@ CALLS = {
     "delassus": (lambda w: rf.delassus, lambda w: dict(bodies=[(np.eye(3), np.eye(3))], compliance=0.0)),
     "export_gltf": (lambda w: rf.export_gltf, lambda w: dict(path="m.glb", model=w.reduced, surface=w.surface, motion=w.motion, speed=0.5, up="y", normals=True, colour=[0.5, 0.5, 0.5], values=np.zeros(w.n))),
     "export_vtk": (lambda w: rf.export_vtk, lambda w: dict(path="m.pvd", model=w.reduced, motion=w.motion, point_data={"t": np.zeros((2, w.n))}, cell_data={"s": np.zeros((2, 3))}, stress=w.solid, progress=False)),
-    "export_html": (lambda w: rf.export_html, lambda w: dict(path="m.html", x=w.reduced, on=None, motion=w.motion, records=None, values=np.zeros((2, w.n)), up="y")),
+    "export_html": (lambda w: rf.export_html, lambda w: dict(path="m.html", x=w.reduced, on=None, motion=w.motion, records=None, values=np.zeros((2, w.n)), up="y", progress=False)),
     "graded_tets": (lambda w: rf.graded_tets, lambda w: dict(surface=w.surface, resolution=4, layers=1, fill=True, expand=1.2, cut=True, pieces="all", progress=False)),
     "join_meshes": (lambda w: rf.join_meshes, lambda w: dict(meshes=[w.mesh, w.mesh])),
     "GreenContacts.add": (lambda w: w.green.contacts(4).add, lambda w: dict(node=w.green.nodes[0], normal=[0.0, 0, 1])),

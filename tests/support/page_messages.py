@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import json
+import re
 import struct
+import zlib
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
@@ -64,3 +67,10 @@ async def receive(found: aiohttp.ClientWebSocketResponse, kind: str) -> Any:
             await found.send_str(json.dumps({"kind": "seen", "number": read["number"]}))
         if read["kind"] == kind:
             return read
+
+
+def recorded(page: str) -> Any:
+    """Return the scene in a page that is one file."""
+    found = re.search(r'id="recorded"[^>]*>([^<]*)<', page)
+    assert found is not None
+    return decoded(zlib.decompress(base64.b64decode(found[1])))

@@ -10,9 +10,9 @@ from friction_sessions import session
 from pages import DRAWN, read, shown
 from reducedfem import _core
 from reducedfem.contact.contact import ContactPoints
+from reducedfem.contact.dimple import Dimple, fine_surface
 from reducedfem.io.record_file import record_dtype
 from reducedfem.viewer.shown_contact import shell_body
-from reducedfem.viewer.shown_dimple import Dimple, fine_surface
 from shapes import box_hexes
 
 pytestmark = pytest.mark.no_asan(reason="pictures, no C code of its own")

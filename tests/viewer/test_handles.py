@@ -7,6 +7,8 @@ import pytest
 
 import reducedfem as rf
 from pages import read, shown
+from reducedfem.cli import main
+from reducedfem.io import handle_files
 from shapes import box_hexes
 
 pytestmark = pytest.mark.no_asan(reason="pictures, no C code of its own")
@@ -170,14 +172,92 @@ def test_saved_pages_move_the_linear_solution(bar, browser, tmp_path):
     assert buttons == [True, False, False, False]
 
 
-def test_parts_that_cannot_be_drawn_are_refused_with_a_hint(bar, tmp_path):
+def test_files_are_shown_as_what_was_saved(bar, tmp_path):
+    """Their surface, handles and solutions are those of the object; fixed nodes are not known."""
+    control = two_handles(bar)
+    control.save(tmp_path / "c.safetensors")
+    same = rf.load(tmp_path / "c.safetensors", rf.ControlElements)
+    one, other = scene_of(control), scene_of(same)
+    np.testing.assert_array_equal(one.bodies[0].triangles, other.bodies[0].triangles)
+    np.testing.assert_allclose(one.bodies[0].vertices, other.bodies[0].vertices, atol=1e-15)
+    np.testing.assert_allclose(one.bodies[0].normals, other.bodies[0].normals, atol=1e-9)
+    assert one.texts == other.texts
+    assert [mark.name for mark in other.marks] == [mark.name for mark in one.marks[1:]]
+    with rf.view(control, browser=False) as first, rf.view(same, browser=False) as second:
+        frames = [pulled(view._shown, {2: 0.02, 4: 3.0}) for view in (first, second)]
+    moved = [frame["bodies"][0]["moved"] for frame in frames]
+    np.testing.assert_allclose(moved[0], moved[1], atol=1e-12)
+    assert (
+        main(
+            ["view", str(tmp_path / "c.safetensors"), "--save", str(tmp_path / "c.html"), "--quiet"]
+        )
+        == 0
+    )
+    assert (tmp_path / "c.html").stat().st_size > 1000
+
+
+def test_nodes_without_a_surface_are_points(bar, browser, tmp_path):
+    """So are those of files of version 1, which lack triangles."""
     x = bar.mesh.nodes[:, 0]
-    part = rf.ControlElements(bar, [x > 0.34], surface_nodes=bar.mesh.boundary_nodes[:5])
-    with pytest.raises(rf.InputError, match=r"no displacements of \d+ nodes .* surface_nodes=None"):
-        scene_of(part)
-    rf.ControlElements(bar, [x > 0.34]).save(tmp_path / "c.safetensors")
-    with pytest.raises(rf.InputError, match="from a file, .* as view\\(mesh, motion="):
-        scene_of(rf.load(tmp_path / "c.safetensors", rf.ControlElements))
+    part = rf.ControlElements(bar, [x > 0.34], surface_nodes=bar.mesh.boundary_nodes[::2])
+    whole = two_handles(bar)
+    arrays = whole._parts()
+    arrays.pop("triangles")
+    handle_files.save(tmp_path / "old", arrays, whole._numbers())
+    old = rf.load(tmp_path / "old", rf.ControlElements)
+    assert b'"format_version":"1"' in (tmp_path / "old.safetensors").read_bytes()
+    for control in (part, old):
+        with rf.view(control, browser=False) as view:
+            scene = view._shown.scene()
+            (body,) = scene.bodies
+            assert len(body.triangles) == 0
+            assert body.size > 0.01
+            assert scene.texts[-1].startswith("points: ")
+            frame = pulled(view._shown, {2: 0.02})
+            c = [control.parameters(0, control.means[0] + [0, 0, 0.02])]
+            c += [control.parameters(k) for k in range(1, len(control.handles))]
+            expected = control.displacement(c)
+            np.testing.assert_allclose(frame["bodies"][0]["moved"], expected, atol=1e-12)
+            if control is old:
+                shown(browser, view)
+                positions, _ = read(browser)
+                np.testing.assert_allclose(
+                    positions, body.vertices + expected - scene.centre, atol=1e-6
+                )
+            saved = view._shown.saved().bodies[0]
+            linear = control.displacement(c, None) / 0.02
+            np.testing.assert_allclose(saved.shapes[2], linear, atol=1e-9)
+
+
+def test_holdable_nodes_of_composite_bodies_have_sliders(bar):
+    """Nodes that elements connect are one handle; a slider gives the equilibrium."""
+    x = bar.mesh.nodes
+    end = np.flatnonzero(x[:, 0] > 0.4 - 1e-9)
+    alone = np.flatnonzero((np.abs(x[:, 0] - 0.2) < 0.01) & (x[:, 2] > 0.09))
+    body = rf.CompositeBody(bar, 4, holdable=np.concatenate([end, alone]))
+    with rf.view(body, browser=False) as view:
+        scene = view._shown.scene()
+        names = [mark.name for mark in scene.marks]
+        assert names == ["9 fixed nodes", "handle 0: 9 nodes", "handle 1: 3 nodes"]
+        assert len(scene.bodies[0].labels) == 12
+        assert not view._shown.frame()["bodies"][0]["moved"].any()
+        frame = pulled(view._shown, {2: 0.03, 4: 10.0})
+        turn = [np.cos(np.radians(5.0)), 0.0, np.sin(np.radians(5.0)), 0.0]
+        pose, mean = rf.Pose((0.0, 0.0, 0.03), turn), x[end].mean(axis=0)
+        held = {int(i): pose.apply(x[i] - mean) - (x[i] - mean) for i in end}
+        held |= {int(i): np.zeros(3) for i in alone}
+        done = body.solve(held=held)
+        drawn = scene.bodies[0].vertices
+        node = [int(np.argmin(np.abs(x - one).sum(axis=1))) for one in drawn]
+        np.testing.assert_allclose(frame["bodies"][0]["moved"], done.u[node], atol=1e-7)
+        numbers = {name: value for name, value, _ in frame["numbers"]}
+        force = np.linalg.norm(done.force[: len(end)].sum(axis=0))
+        assert numbers["force on handle 0"] == pytest.approx(force, rel=1e-4)
+        assert numbers["energy"] == pytest.approx(done.energy, rel=1e-4)
+        view._shown.command({"kind": "reset"})
+        frame = view._shown.frame()
+        np.testing.assert_allclose(frame["bodies"][0]["moved"], 0.0, atol=1e-9)
+    assert view._shown.saved().bodies[0].labels == ()
 
 
 def test_composite_bodies_have_a_colour_for_each_block(bar):
@@ -195,5 +275,6 @@ def test_composite_bodies_have_a_colour_for_each_block(bar):
     force = np.zeros((bar.mesh.n_nodes, 3))
     force[-1, 2] = -0.1
     u = body.solve(force).u
-    with rf.view(bar, motion=rf.Motion([0.0], [u]), browser=False) as view:
-        assert view._shown.scene().clip is not None
+    for x in (bar, body):
+        with rf.view(x, motion=rf.Motion([0.0], [u]), browser=False) as view:
+            assert view._shown.scene().clip is not None

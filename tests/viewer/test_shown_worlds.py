@@ -6,46 +6,18 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from dimpled_worlds import AT, BOX, DEEP, HALF, falling, make_pad, model, pressed
 from pages import read, shown
-from shapes import box_hexes
 
 pytestmark = pytest.mark.no_asan(reason="pictures, no C code of its own")
 
-WIDE, DEEP, HALF = 0.04, 0.04, 0.0155  # m
 UPSIDE_DOWN = (0.0, 1.0, 0.0, 0.0)
 SLAB = rf.BoxField((-0.05, -0.05, -DEEP), (0.05, 0.05, 0.0))  # its sides are far from points
-AT = rf.Pose((0.3, -0.2, 0.1), (0.8, 0.0, 0.0, 0.6))
 
 
 @pytest.fixture(scope="module")
 def pad():
-    """Return the local compliance of a coarse block, fixed below, with points on top."""
-    nodes, cells = box_hexes(8, 8, 4, (2 * WIDE, 2 * WIDE, DEEP))
-    mesh = rf.Mesh(nodes - [WIDE, WIDE, DEEP], cells)
-    solid = rf.Solid(mesh, rf.StVK(3e4, 0.3, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9 - DEEP)
-    s = np.linspace(-WIDE, WIDE, 25)
-    x, y = (a.ravel() for a in np.meshgrid(s, s))
-    points = np.stack([x, y, 0.0 * x], 1)
-    shell = rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1)))
-    return rf.LocalCompliance(rf.PointTree(shell), solid)
-
-
-def model(young=1e8, density=5e4):
-    nodes, cells = box_hexes(2, 2, 2, (2 * HALF,) * 3)
-    solid = rf.Solid(rf.Mesh(nodes - HALF, cells), rf.StVK(young, 0.3, density))
-    return rf.reduce(solid, rf.modal_derivative_basis(solid, k=2, r=2))
-
-
-def pressed(pad):
-    """Return a world in which a weight lies on a turned pad, another pad far away."""
-    world = rf.World(1e-3, (0, 0, -9.81))
-    world.add_fixed(pad, AT.position, AT.quaternion)
-    world.add_fixed(pad, (5.0, 0, 0))
-    body = rf.FreeBody(model(), 1e-3)
-    body.reset(AT.apply([0, 0, HALF]), AT.quaternion)
-    world.add(body, None, rf.BoxField((-HALF,) * 3, (HALF,) * 3))
-    world.step(50)
-    return world
+    return make_pad()
 
 
 def test_fixed_bodies_are_drawn_with_their_dimples(pad, browser):
@@ -96,7 +68,8 @@ def test_a_body_with_local_compliance_is_drawn_with_it(pad):
     with rf.view(world, browser=False) as view:
         scene, frame = view._shown.scene(), view._shown.frame()
         assert [one.like for one in scene.bodies] == [None, None, None]
-        (dent,) = frame["dimples"]
+        dent, ground = frame["dimples"]
+        assert ground["body"] == 2
         assert dent["body"] == 1
         assert dent["moved"].shape == scene.bodies[1].vertices.shape
         assert np.abs(dent["moved"]).max() == pytest.approx(np.abs(world.dimple(1)).max(), rel=0.5)
@@ -175,3 +148,32 @@ def test_a_world_of_fixed_bodies_alone_is_shown(pad):
     np.testing.assert_array_equal(frame["places"][:, 0], [0.0, 1.0])
     with pytest.raises(rf.InputError, match="World without bodies"):
         rf.view(rf.World(1e-3), browser=False)
+
+
+def test_the_ground_follows_the_bodies(browser):
+    """Bodies that leave the square of the ground have one below them; the page draws it there."""
+    world = rf.World(1e-3, ground=rf.PlaneField((0, 0, 0), (0, 0, 1)))
+    like = falling(1).bodies[0]
+    tree = rf.PointTree(rf.Pointshell.from_field(BOX, 200), like.reduced)
+    for x in (-0.05, 0.05):
+        like.reset((x, 0, 0.2), velocity=(100.0 * x, 1.0, 0))
+        world.add(like, tree)
+    with rf.view(world, browser=False) as view:
+        scene, frame = view._shown.scene(), view._shown.frame()
+        assert scene.bodies[-1].name == "ground"
+        (same,) = frame["dimples"]
+        assert same["body"] == 2
+        assert not same["moved"].any()
+        assert len(frame["places"]) == 3
+        shown(browser, view)
+        world.step(200)
+        (there,) = view._shown.frame()["dimples"]
+        corners = scene.bodies[-1].vertices + there["moved"]
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        for place in world.positions[:, :2]:
+            assert (low[:2] < place).all()
+            assert (place < high[:2]).all()
+        np.testing.assert_allclose(corners[:, 2], 0.0, atol=1e-12)
+        browser.wait("window.reducedfem.drawing.bodies[2].moved?.some((x) => x !== 0)")
+        positions, _ = read(browser, 2)
+        np.testing.assert_allclose(positions, corners - scene.centre, atol=1e-5)

@@ -88,6 +88,12 @@ def test_dents_follow_a_release_at_a_time():
         # the session's contact has released; one that is new will
         made.close()
         assert len(scene_of(made, records).bodies) == 2
+    # one without the release is not taken for another body
+    fresh = tip(parts, radius=0.022)
+    expected = r"agrees with the records up to 0\.\d+ s, and from 0\.1\d+ s on .* x holds 21 that"
+    with pytest.warns(rf.PlausibilityWarning, match=expected) as seen:
+        scene_of(fresh, records)
+    assert "another stiffness" not in str(seen[0].message)
     body, track = scene.bodies[0], scene.clip.tracks[0]
     moved = np.tensordot(track.q, body.shapes, 1)
     end = body.vertices[:, 0] > 0.24 - 1e-9

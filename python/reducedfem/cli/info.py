@@ -36,6 +36,7 @@ from reducedfem.io.reading import regular_file
 from reducedfem.io.tensors import saved_place
 from reducedfem.material.laws import from_plain
 from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.world.recorded import WorldMotion
 
 __all__ = ["add_to"]
 
@@ -179,9 +180,18 @@ def _info_saved(path: Path, console: Console) -> None:
         _info_green(saved, path, console)
     elif isinstance(saved, ControlElements):
         _info_handles(saved, path, console)
+    elif isinstance(saved, WorldMotion):
+        _info_world_motion(saved, path, console)
     else:
         _info_model(saved, path, console)
     console.fact("file size", bytes_text(path.stat().st_size))
+
+
+def _info_world_motion(motion: WorldMotion, path: Path, console: Console) -> None:
+    console.say(f"{path}: motion of a world")
+    console.fact("states", f"{len(motion):,}, {motion.times[0]:g} to {motion.times[-1]:g} s")
+    console.fact("bodies", f"{len(motion.bodies):,}")
+    console.fact("with dimples", f"{len(motion.dimples):,}")
 
 
 def _info_field(field: DistanceField, path: Path, console: Console) -> None:

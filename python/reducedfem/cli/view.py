@@ -138,7 +138,8 @@ def _run(args: argparse.Namespace) -> int:
             options = {} if args.resolution is None else {"resolution": args.resolution}
             what = scenes.session(args.scene, **options)
     if args.save is not None:
-        export_html(args.save, what, records=records, up=args.up)
+        with console.stage("scene") as stage:
+            export_html(args.save, what, records=records, up=args.up, progress=stage.show)
         console.fact("page", args.save)
         return 0
     shown = view(

@@ -14,6 +14,7 @@ from reducedfem.drawing.values import Values, scale_of, value_colours, vertex_va
 from reducedfem.errors import InputError, InputTypeError
 
 __all__ = [
+    "DRAWERS",
     "UP",
     "Frame",
     "Shape",
@@ -202,6 +203,10 @@ def checked_size(size: Any) -> tuple[int, int]:
     return count(wide, "size[0]", 4096, least=16), count(high, "size[1]", 4096, least=16)
 
 
+# by type of an object, a function that returns its shapes and triangles; see `render`
+DRAWERS: dict[type, Callable[[Any], tuple[list[Shape], NDArray[np.int32]]]] = {}
+
+
 def axes_of(azimuth: float, elevation: float, up: str) -> Array:
     """Return the axes of the camera as rows: right, up, towards the viewer; as of `render`."""
     a, e = np.radians(azimuth), np.radians(elevation)
@@ -229,8 +234,8 @@ def frame_around(
 
 
 def frame_of(
-    shapes: Sequence[Shape],
-    triangles: NDArray[np.int32],
+    shapes: Any,
+    triangles: ArrayLike | None = None,
     size: tuple[int, int] = (1200, 800),
     azimuth: float = -60.0,
     elevation: float = 20.0,
@@ -243,18 +248,32 @@ def frame_of(
     Arguments are those of `render`. With the frame of all shapes, each of several pictures shows
     its shapes at the same place and scale.
     """
+    shapes, faces = _drawn(shapes, triangles)
     if not shapes:
         raise InputError("shapes is empty; there is nothing to draw")
     axes = axes_of(azimuth, elevation, up)
-    used = np.unique(triangles)
+    used = np.unique(faces)
     seen = np.concatenate([np.asarray(one.vertices, dtype=float)[used] @ axes.T for one in shapes])
     bounds = np.array([seen.min(axis=0), seen.max(axis=0)])
     return frame_around(bounds, axes, size, margin, crop)
 
 
+def _drawn(shapes: object, triangles: ArrayLike | None) -> tuple[Any, NDArray[np.int32]]:
+    """Return the arguments `shapes` and `triangles` of `render`, or those of an object."""
+    for kind, drawer in DRAWERS.items():
+        if isinstance(shapes, kind):
+            if triangles is not None:
+                raise InputError(f"triangles is given, but a {kind.__name__} has its own")
+            return drawer(shapes)
+    if triangles is None:
+        kinds = " or a ".join(["shapes with triangles", *(kind.__name__ for kind in DRAWERS)])
+        raise InputTypeError(f"shapes must be {kinds}, got {type(shapes).__name__} alone")
+    return shapes, np.asarray(triangles, dtype=np.int32)
+
+
 def render(
-    shapes: Sequence[Shape],
-    triangles: ArrayLike,
+    shapes: Any,
+    triangles: ArrayLike | None = None,
     size: tuple[int, int] = (1200, 800),
     azimuth: float = -60.0,
     elevation: float = 20.0,
@@ -271,9 +290,9 @@ def render(
     ----------
     shapes
         Shapes; opaque ones hide each other by depth, transparent ones are blended over those
-        behind them.
+        behind them. Or a `World`, whose bodies are drawn in their present state.
     triangles
-        Vertex indices, shape (t, 3).
+        Vertex indices, shape (t, 3); None of a `World`.
     size
         Largest width and height [pixels].
     azimuth, elevation
@@ -303,7 +322,7 @@ def render(
     InputTypeError
         `camera` is not a frame.
     """
-    faces = np.asarray(triangles, dtype=np.int32)
+    shapes, faces = _drawn(shapes, triangles)
     if camera is None:
         camera = frame_of(shapes, faces, size, azimuth, elevation, margin, up, crop)
     elif not isinstance(camera, Frame):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.base.check import count
 from reducedfem.base.frozen import frozen_array
 from reducedfem.base.run import Progress, callback
-from reducedfem.dynamics.free_body import FreeBody
+from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
 from reducedfem.dynamics.integrator import Simulation
 from reducedfem.errors import InputError, InputTypeError
 
-__all__ = ["Force", "Motion", "advance", "carried", "record_motion"]
+__all__ = ["Force", "Motion", "advance", "carried", "of_states", "recorded"]
 
 Array = NDArray[np.float64]
 Force = ArrayLike | Callable[[int], ArrayLike | None] | None
@@ -147,56 +147,25 @@ def advance(
                 tell(i + 1, n)
 
 
-def record_motion(
-    sim: Simulation | FreeBody,
-    n: int,
-    force: Force = None,
-    every: int = 1,
-    *,
-    progress: Progress = False,
+def recorded(
+    sim: Simulation | FreeBody, n: int, force: Force, every: int, progress: Progress
 ) -> Motion:
-    """Advance a simulation and return its motion, which begins with the current state.
+    """Return the motion of n steps, which begins with the current state."""
+    states: list[Any] = [sim.state]
+    states += [sim.state for _ in advance(sim, n, force, every, progress)]
+    times = np.array([one.time for one in states])
+    if isinstance(sim, FreeBody):
+        return of_states(times, states)
+    return Motion(
+        times, *(np.array([getattr(one, name) for one in states]) for name in ("q", "qdot"))
+    )
 
-    Parameters
-    ----------
-    sim
-        A time integrator, or a `FreeBody`.
-    n
-        Number of steps.
-    force
-        Force as in the method `step`, constant or a callable that returns the force of step i,
-        i from 0 to n - 1. None: zero.
-    every
-        Number of steps between recorded states, at least 1.
-    progress
-        True for a progress bar, or a callable ``f(done, total)``.
 
-    Returns
-    -------
-    Motion
-        n // every + 1 states, with `qdot`; of a `FreeBody` also with `poses` and `rates`.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        An argument is out of range.
-    DivergedError
-        The motion became infinite or NaN.
-    """
-    if not isinstance(sim, Simulation | FreeBody):
-        raise InputTypeError(
-            "sim must be a time integrator, such as ImplicitNewmark, or a FreeBody, got "
-            f"{type(sim).__name__}"
-        )
-    steps = count(n, "n")
-    stride = count(every, "every", steps, "the number of steps")
-    states = [sim.state]
-    states += [sim.state for _ in advance(sim, steps, force, stride, progress)]
-    common = [np.array([getattr(one, name) for one in states]) for name in ("time", "q", "qdot")]
-    if isinstance(sim, Simulation):
-        return Motion(*common)
-    rigid = [
-        np.array([np.concatenate([getattr(one, name) for name in pair]) for one in states])
-        for pair in (("position", "quaternion"), ("velocity", "angular_velocity"))
+def of_states(times: Array, states: Sequence[FreeBodyState]) -> Motion:
+    """Return the motion of a free body in some states."""
+    parts = (("q",), ("qdot",), ("position", "quaternion"), ("velocity", "angular_velocity"))
+    columns = [
+        np.array([np.concatenate([getattr(one, name) for name in names]) for one in states])
+        for names in parts
     ]
-    return Motion(*common, *rigid)
+    return Motion(times, *columns)

@@ -21,9 +21,12 @@ from reducedfem.base.check import (
 from reducedfem.base.memory import available
 from reducedfem.errors import InputError, InputTypeError, SingularMatrixError
 from reducedfem.geometry.constraints import Constraints
+from reducedfem.geometry.mesh import Mesh
 
 __all__ = [
+    "NO_TRIANGLES",
     "Ties",
+    "boundary_of",
     "coefficients",
     "distinct",
     "error_of_blocks",
@@ -38,6 +41,8 @@ __all__ = [
     "shares_of",
     "tolerance_of",
 ]
+
+NO_TRIANGLES = np.zeros((0, 3), dtype=np.int32)
 
 _SUM = 1e-6  # tolerance of the sum of barycentric coordinates
 _LEAST_ERROR = {"float64": 1e-12, "float32": 1e-6}
@@ -288,3 +293,11 @@ def tolerance_of(value: object) -> float:
     if not tol > 0.0:
         raise InputError(f"tol must be positive, got {tol:g}")
     return tol
+
+
+def boundary_of(mesh: Mesh, nodes: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the boundary of a mesh as places in `nodes`, (t, 3); none if others are on it."""
+    if len(np.setdiff1d(mesh.boundary_nodes, nodes)):
+        return NO_TRIANGLES
+    corners = mesh.boundary_nodes[mesh.surface().triangles]
+    return np.searchsorted(nodes, corners).astype(np.int32)

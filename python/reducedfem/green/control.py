@@ -25,6 +25,7 @@ from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose, pose_arguments
+from reducedfem.green.arguments import NO_TRIANGLES, boundary_of
 from reducedfem.io import handle_files
 from reducedfem.io.saved import Saved
 from reducedfem.solid.plausible import warn_of_loose_supports
@@ -90,7 +91,7 @@ class ControlElements(Saved):
 
     __slots__ = (
         "__weakref__", "_core", "_dtype", "_handles", "_means", "_mesh_nodes", "_nodes", "_order",
-        "_solid",
+        "_solid", "_triangles",
     )  # fmt: skip
 
     def __init__(
@@ -125,6 +126,7 @@ class ControlElements(Saved):
                 threads(),
             )
         self._means = owned(self._core.means)
+        self._triangles = boundary_of(solid.mesh, self._nodes)
         for k, nodes in enumerate(self._handles):
             warn_of_loose_supports(solid.mesh, nodes, 3, f"handles[{k}]")
 
@@ -452,7 +454,7 @@ class ControlElements(Saved):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a file in the safetensors format, completely or not at all; see `load`.
 
-        The file has the fields and matrices, but not the solid.
+        The file has the fields and matrices, and the boundary for views, but not the solid.
 
         Parameters
         ----------
@@ -473,6 +475,8 @@ class ControlElements(Saved):
         ptr, nodes = _listed(self._handles)
         lists: dict[str, NDArray[Any]] = dict(zip(_ARRAYS, self._core.parts()[3:], strict=True))
         lists |= {"handle_ptr": ptr, "handle_nodes": nodes, "nodes": self._nodes}
+        if len(self._triangles):
+            lists["triangles"] = self._triangles
         return lists
 
     @classmethod
@@ -556,6 +560,7 @@ def _of_parts(
     listed = arrays["handle_nodes"].astype(np.int64)
     made._handles = tuple(_sealed(listed[begin:end]) for begin, end in pairwise(ptr))
     made._means = owned(made._core.means)
+    made._triangles = arrays.get("triangles", NO_TRIANGLES)
     return made
 
 

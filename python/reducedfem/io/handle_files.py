@@ -19,6 +19,8 @@ in order 1):
 ``handle_ptr``        I32  (h + 1,): range of each handle in
 ``handle_nodes``      I32  nodes of the handles
 ``nodes``             I32  (s,): nodes of the surface
+``triangles``         I32  (t, 3): boundary of the mesh, as places in ``nodes``; none if others are
+                           on it, and in files of version 1
 ====================  ===  ==================================================================
 
 Metadata, all texts: ``format`` (always ``reducedfem-handles``), ``format_version``,
@@ -63,16 +65,19 @@ _SCHEMA = {
     "handle_ptr": "I32",
     "handle_nodes": "I32",
     "nodes": "I32",
+    "triangles": "I32",
 }
 
 
 def _schema(names: Collection[str]) -> dict[str, str]:
-    absent = "fields_f64" if "fields_f32" in names else "fields_f32"
-    return {name: dtype for name, dtype in _SCHEMA.items() if name != absent}
+    absent = {"fields_f64" if "fields_f32" in names else "fields_f32"}
+    if "triangles" not in names:
+        absent.add("triangles")
+    return {name: dtype for name, dtype in _SCHEMA.items() if name not in absent}
 
 
 _LAYOUT = tensors.Layout(
-    FORMAT, 1, "control elements", _schema, ("package_version", "units", *NUMBERS, "sha256")
+    FORMAT, 2, "control elements", _schema, ("package_version", "units", *NUMBERS, "sha256")
 )
 
 
@@ -84,7 +89,8 @@ def save(
     single = arrays["fields"].dtype == np.float32
     named["fields_f32" if single else "fields_f64"] = arrays["fields"]
     texts = {name: tensors.json_text(_LAYOUT, numbers[name]) for name in NUMBERS}
-    data = tensors.write(_LAYOUT, named, {"units": "SI: m, m^2, N, N m", **texts})
+    version = 2 if "triangles" in named else 1
+    data = tensors.write(_LAYOUT, named, {"units": "SI: m, m^2, N, N m", **texts}, version)
     with replacing(with_suffix(path, ".safetensors", "control elements")) as temporary:
         temporary.write_bytes(data)
 
@@ -132,6 +138,10 @@ def _check_nodes(arrays: Mapping[str, NDArray[Any]], n: int) -> None:
             raise Refused(f"{name!r} has nodes that are not between 0 and {n - 1}")
     if (np.diff(arrays["nodes"].astype(np.int64)) < 1).any():
         raise Refused("'nodes' does not ascend")
+    corners = arrays.get("triangles", np.zeros((0, 3), dtype=np.int32))
+    last = len(arrays["nodes"]) - 1
+    if corners.size and not (0 <= corners.min() <= corners.max() <= last):
+        raise Refused(f"'triangles' has corners that are not between 0 and {last}")
 
 
 def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -158,6 +168,8 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
         "gauge": (p, p),
         "product_forces": (fields - _PARAMETERS * g, _PARAMETERS * g),
     }
+    if "triangles" in shapes:
+        expected["triangles"] = (*shapes["triangles"][:1], 3)
     for name, shape in expected.items():
         if shapes[name] != shape:
             raise Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")

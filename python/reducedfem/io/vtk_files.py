@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -28,18 +28,26 @@ def check_suffix(path: Path) -> None:
         )
 
 
-def write(path: Path, data: VolumeData, states: Iterable[FieldsOfState], count: int) -> None:
-    """Write the collection and its files: time [s], fields of the nodes and of the elements."""
+def write(
+    path: Path, parts: Sequence[tuple[VolumeData, Iterable[FieldsOfState]]], count: int
+) -> None:
+    """Write the collection and its files: time [s], fields of the nodes and of the elements.
+
+    Several parts, of elements of different kinds, have a file each at each time.
+    """
     digits = max(4, len(str(count - 1)))
     lines = []
     with replacing(path) as temporary:
-        for k, (time, nodal, cells) in enumerate(states):
-            name = f"{path.stem}_{k:0{digits}d}.vtu"
-            data.point_data, data.cell_data = dict(nodal), dict(cells)
-            meshio_files.write(temporary.with_name(name), data, ".vtu", ())
-            lines.append(
-                f'    <DataSet timestep="{time!r}" group="" part="0" file="{escape(name)}"/>\n'
-            )
+        for k, states in enumerate(zip(*(fields for _, fields in parts), strict=True)):
+            for j, ((data, _), (time, nodal, cells)) in enumerate(zip(parts, states, strict=True)):
+                part = f"_part{j}" if len(parts) > 1 else ""
+                name = f"{path.stem}{part}_{k:0{digits}d}.vtu"
+                data.point_data, data.cell_data = dict(nodal), dict(cells)
+                meshio_files.write(temporary.with_name(name), data, ".vtu", ())
+                lines.append(
+                    f'    <DataSet timestep="{time!r}" group="" part="{j}" '
+                    f'file="{escape(name)}"/>\n'
+                )
         temporary.write_text(
             '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1" '
             'byte_order="LittleEndian">\n  <Collection>\n'

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,9 @@ from reducedfem.drawing.films import check_film, pillow, write_film
 from reducedfem.drawing.labels import bar_height, labelled
 from reducedfem.drawing.render import Shape, axes_of, checked_size, draw, frame_around
 from reducedfem.drawing.style import on_paper, place_on_scale
-from reducedfem.drawing.values import Values
+from reducedfem.drawing.values import Scale, Values
 from reducedfem.dynamics.recorded import Motion
-from reducedfem.errors import InputError
+from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.refine import refined
 from reducedfem.geometry.surface import Surface
 from reducedfem.io.atomic import as_path
@@ -24,12 +25,85 @@ from reducedfem.pictures.subject import Model, Subject, check_motion, positive
 from reducedfem.pictures.values import GivenValues, SurfaceValues
 from reducedfem.reduction.reduced import ReducedSolid
 
-__all__ = ["animate"]
+__all__ = ["FILMERS", "Filmed", "animate"]
 
 Array = NDArray[np.float64]
 
 _MOST_PICTURES = 10_000
 _MOST_PIXELS = 300_000_000  # of all pictures of a GIF, which are in memory at once
+
+
+class Filmed(Protocol):
+    """Surfaces that move: triangles (t, 3), scale of the colour bar or None."""
+
+    triangles: NDArray[np.int32]
+    scale: Scale | None
+
+    def places(self) -> Iterator[Array]:
+        """Yield the places of the vertices in each state [m], (v, 3)."""
+        ...
+
+    def colours(self, k: int) -> Any:
+        """Return the colours of the vertices in state k, as of `Shape`."""
+        ...
+
+
+# by type of a model, a function of it and of its motion in the states of a film
+FILMERS: dict[type, Callable[[Any, Any], Filmed]] = {}
+
+
+class _Film:
+    """The surface of a model, coloured by values or by displacements."""
+
+    def __init__(
+        self,
+        model: Model,
+        motion: Motion,
+        surface: Surface | None,
+        values: GivenValues | None,
+        states: NDArray[np.int64],
+    ) -> None:
+        if surface is None and isinstance(model, ReducedSolid):
+            # large triangles cannot show the deformation
+            surface = refined(model.mesh.source or model.mesh.surface())
+        subject = Subject(model, surface, motion)
+        part = None if values is None else SurfaceValues(values, subject).chosen(states)
+        subject.motion = motion._at(states)
+        self._subject = subject
+        self._values = None if part is None else SurfaceValues(part, subject)
+        self.scale = None if self._values is None else self._values.scale()
+        self.triangles = subject.surface.triangles
+        self._longest = max(
+            float(np.linalg.norm(subject.deformation(k), axis=1).max()) for k in range(len(states))
+        )
+
+    def places(self) -> Iterator[Array]:
+        rest = self._subject.surface.vertices
+        return (rest + u for u in self._subject.displacements())
+
+    def colours(self, k: int) -> Array | Values:
+        if self._values is not None and self.scale is not None:
+            return Values(self.scale.place(self._values.state(k)), limits=(0.0, 1.0))
+        return place_on_scale(self._subject.deformation(k), self._longest)
+
+
+def _film(
+    model: Model,
+    motion: Motion,
+    surface: Surface | None,
+    values: GivenValues | None,
+    states: NDArray[np.int64],
+) -> Filmed:
+    """Return what a film shows in some states."""
+    for kind, filmer in FILMERS.items():
+        if isinstance(model, kind):
+            for name, given in (("surface", surface), ("values", values)):
+                if given is not None:
+                    raise InputError(
+                        f"{name} is given, but a {kind.__name__} has none: leave it out"
+                    )
+            return filmer(model, motion._at(states))
+    return _Film(model, motion, surface, values, states)
 
 
 def _chosen(motion: Motion, fps: float, speed: float) -> NDArray[np.int64]:
@@ -82,7 +156,8 @@ def animate(
     path
         Name of the file: ``.gif`` or ``.mp4``.
     model
-        The object of the motion: a `ReducedSolid`, `ProjectedSolid`, `Skin`, `Solid` or `Mesh`.
+        The object of the motion: a `ReducedSolid`, `ProjectedSolid`, `Skin`, `Solid`, `Mesh` or
+        `World`, whose bodies have a colour each.
     motion
         Motion of the model, see `record_motion`.
     surface
@@ -120,48 +195,36 @@ def animate(
     rate, pace = positive(fps, "fps"), positive(speed, "speed")
     wide, high = checked_size(size)
     axes = axes_of(number(azimuth, "azimuth"), number(elevation, "elevation"), up)
-    check_motion(motion, model)
+    if not isinstance(model, tuple(FILMERS)):
+        check_motion(motion, model)
+    elif not hasattr(motion, "bodies"):
+        raise InputTypeError(f"motion must be that of a world, got {type(motion).__name__}")
     chosen = _chosen(motion, rate, pace)
     _check_memory(path, len(chosen), (wide, high))
     if flag(clock, "clock"):
         pillow("the clock of a film")
     if values is not None:
         pillow("the colour bar of a film")
-    if surface is None and isinstance(model, ReducedSolid):
-        # large triangles cannot show the deformation
-        surface = refined(model.mesh.source or model.mesh.surface())
-    states = np.unique(chosen)
-    subject = Subject(model, surface, motion)
-    part = None if values is None else SurfaceValues(values, subject).chosen(states)
-    subject.motion = motion._at(states)
-    shown = None if part is None else SurfaceValues(part, subject)
-    scale = None if shown is None else shown.scale()
-    faces, rest = subject.surface.triangles, subject.surface.vertices
+    states, repeats = np.unique(chosen, return_counts=True)
+    film = _film(model, motion, surface, values, states)
+    faces, scale = film.triangles, film.scale
     used = np.unique(faces)
-    lengths = [
-        float(np.linalg.norm(subject.deformation(k), axis=1).max())
-        for k in range(len(subject.motion))
-    ]
     bounds = np.array([np.full(3, np.inf), np.full(3, -np.inf)])
-    for u in subject.displacements():
-        seen = (rest + u)[used] @ axes.T
+    for places in film.places():
+        seen = places[used] @ axes.T
         bounds = np.array(
             [np.minimum(bounds[0], seen.min(axis=0)), np.maximum(bounds[1], seen.max(axis=0))]
         )
     drawn = (wide, high if scale is None else high - bar_height(high))
     frame = frame_around(bounds, axes, drawn, 0.06, crop=False)
-    repeats = np.unique(chosen, return_counts=True)[1]
+    times = motion.times[states]
     with callback(progress, "pictures") as tell:
 
         def pictures() -> Iterator[NDArray[np.uint8]]:
             done = 0
-            for k, u in enumerate(subject.displacements()):
-                colours: Array | Values = place_on_scale(subject.deformation(k), max(lengths))
-                if shown is not None and scale is not None:
-                    colours = Values(scale.place(shown.state(k)), limits=(0.0, 1.0))
-                image = draw(frame, [Shape(rest + u, colours)], faces, 2)
-                assert subject.motion is not None
-                label = f"{subject.motion.times[k]:.3f} s" if clock else ""
+            for k, places in enumerate(film.places()):
+                image = draw(frame, [Shape(places, film.colours(k))], faces, 2)
+                label = f"{times[k]:.3f} s" if clock else ""
                 picture = labelled(on_paper(image), label, scale, high)
                 for _ in range(int(repeats[k])):
                     yield picture

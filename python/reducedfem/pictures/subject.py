@@ -25,6 +25,7 @@ __all__ = [
     "check_motion",
     "mesh_of",
     "nodal",
+    "nodal_state",
     "positive",
     "require_made_of",
 ]
@@ -90,6 +91,31 @@ def nodal(model: object, q: Array) -> Array:
         return q
     assert isinstance(model, ReducedSolid | ProjectedSolid)
     return model.displacement(q)
+
+
+def nodal_state(
+    model: Model, motion: Motion, k: int, dimple: Array | None = None
+) -> tuple[Array, Array | None]:
+    """Return displacements [m] and velocities [m/s] of the nodes in the world in state k, (n, 3).
+
+    dimple: further displacements of the nodes in the frame of a free body, without velocities.
+    None in place of velocities: the motion has no rates.
+    """
+    mesh, u = mesh_of(model, _KINDS), nodal(model, motion.q[k])
+    u = u if dimple is None else u + dimple
+    v = None if motion.qdot is None else nodal(model, motion.qdot[k])
+    if motion.poses is None:
+        return u, v
+    assert isinstance(model, ReducedSolid)
+    assert model.rigid_body is not None
+    pose, c = motion.poses[k : k + 1], model.rigid_body.centre
+    world = carried(pose, c, mesh.nodes, u[None])[0]
+    if v is None or motion.rates is None:
+        return world, None
+    # v + w x (x - p), and the rates of the deformation in the axes of the world
+    arm = mesh.nodes + world - pose[0, :3]
+    turned = carried(pose, c, c + 0.0 * u, v[None])[0] - (pose[0, :3] - c)
+    return world, motion.rates[k, :3] + np.cross(motion.rates[k, 3:], arm) + turned
 
 
 def require_made_of(solid: Solid, model: object, subject: str) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.base.check import field, require
 from reducedfem.base.run import Progress, callback
-from reducedfem.dynamics.recorded import Motion, carried
+from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import GeometryWarning, InputError, MissingPackageError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
@@ -22,16 +22,20 @@ from reducedfem.io.constraint_fields import as_fields
 from reducedfem.io.mesh_fields import Fields, checked_fields
 from reducedfem.io.volume_files import keeps_constraints
 from reducedfem.io.vtk_files import FieldsOfState
-from reducedfem.pictures.subject import check_motion, mesh_of, nodal, require_made_of
+from reducedfem.pictures.subject import Model, check_motion, mesh_of, nodal_state, require_made_of
+from reducedfem.pictures.worlds import check_world_motion, export_world
 from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.solid import Solid
+from reducedfem.world.recorded import WorldMotion
+from reducedfem.world.world import World
 
 __all__ = ["export_vtk", "to_pyvista"]
 
 Array = NDArray[np.float64]
 
 _WITH_MESH = "a ReducedSolid, ProjectedSolid, Solid or Mesh"
+_OF_BODIES = ("point_data", "cell_data", "stress")
 _UNTIED = (
     "the constraints of nodes are left out, because one of them has more than 64 masters: elements "
     "come apart there in the result"
@@ -40,8 +44,7 @@ _CELLS = {4: 10, 8: 12, 10: 24, 20: 25}  # numbers of VTK by nodes per element
 
 
 def _states(
-    model: object,
-    mesh: Mesh,
+    model: Model,
     motion: Motion,
     points: dict[str, Any],
     cells: dict[str, Any],
@@ -49,21 +52,7 @@ def _states(
 ) -> Iterator[FieldsOfState]:
     """Yield the time and the fields of each state."""
     for k in range(len(motion)):
-        u = nodal(model, motion.q[k])
-        v = None if motion.qdot is None else nodal(model, motion.qdot[k])
-        if motion.poses is not None:
-            assert isinstance(model, ReducedSolid)
-            assert model.rigid_body is not None
-            pose, c = motion.poses[k : k + 1], model.rigid_body.centre
-            world = carried(pose, c, mesh.nodes, u[None])[0]
-            if v is not None and motion.rates is not None:
-                # v + w x (x - p), and the rates of the deformation in the axes of the world
-                arm = mesh.nodes + world - pose[0, :3]
-                turned = carried(pose, c, c + 0.0 * u, v[None])[0] - (pose[0, :3] - c)
-                v = motion.rates[k, :3] + np.cross(motion.rates[k, 3:], arm) + turned
-            else:
-                v = None
-            u = world
+        u, v = nodal_state(model, motion, k)
         fields: dict[str, Any] = {"displacement": u.astype(np.float32)}
         if v is not None:
             fields["velocity"] = v.astype(np.float32)
@@ -99,8 +88,8 @@ def _stressed(solid: Solid | None, model: object, cells: dict[str, Any]) -> Soli
 
 def export_vtk(
     path: str | os.PathLike[str],
-    model: ReducedSolid | ProjectedSolid | Solid | Mesh,
-    motion: Motion,
+    model: ReducedSolid | ProjectedSolid | Solid | Mesh | World,
+    motion: Motion | WorldMotion,
     *,
     point_data: Fields | None = None,
     cell_data: Fields | None = None,
@@ -114,7 +103,9 @@ def export_vtk(
     ``velocity`` [m/s] at its nodes, in single precision. In ParaView open the ``.pvd`` file and
     apply the filter Warp By Vector. PyVista reads it as well, and meshio reads each ``.vtu`` file.
     Elements have their ``region``, cut ones the filled ``fraction``; constraints of nodes are kept,
-    see ``docs/export.md``. Existing files are replaced when all new ones are complete,
+    see ``docs/export.md``. Of a `World` all bodies are one mesh, whose elements have the index of
+    their ``body``; displacements have the dimples, at the nodes of the surface, and velocities do
+    not. Existing files are replaced when all new ones are complete,
     ``name.pvd`` last.
 
     Parameters
@@ -124,10 +115,10 @@ def export_vtk(
     model
         The object of the motion.
     motion
-        Motion of the model, see `record_motion`; ``motion[::10]`` has every tenth state.
+        Motion of the model or world, see `record_motion`; ``motion[::10]`` has every tenth state.
     point_data
         Further fields of the nodes by name, with the values of all states, shape (s, n) or
-        (s, n, k).
+        (s, n, k); none of worlds, as the next two.
     cell_data
         Further fields of the elements, shape (s, e) or (s, e, k).
     stress
@@ -152,21 +143,32 @@ def export_vtk(
     """
     target = as_path(path)
     vtk_files.check_suffix(target)
+    if isinstance(model, World):
+        for name, given in zip(_OF_BODIES, (point_data, cell_data, stress), strict=True):
+            if given is not None:
+                raise InputError(
+                    f"{name} is of a single body: leave it out, or write bodies one by one, as "
+                    "export_vtk(path, world.bodies[0].reduced, motion.bodies[0])"
+                )
+        kept = export_world(target, model, check_world_motion(motion, model), progress)
+        if not kept:
+            warnings.warn(_UNTIED, GeometryWarning, stacklevel=2)
+        return
     mesh = mesh_of(model, _WITH_MESH)
     data = mesh._data()
-    check_motion(motion, model)
+    motion = check_motion(motion, model)
     points = checked_fields(point_data, "point_data", (len(motion), mesh.n_nodes))
     cells = checked_fields(cell_data, "cell_data", (len(motion), mesh.n_elements))
     stressed = _stressed(stress, model, cells)
     with callback(progress, "states") as tell:
 
         def counted() -> Iterator[FieldsOfState]:
-            for k, state in enumerate(_states(model, mesh, motion, points, cells, stressed)):
+            for k, state in enumerate(_states(model, motion, points, cells, stressed)):
                 yield state
                 if tell is not None:
                     tell(k + 1, len(motion))
 
-        vtk_files.write(target, data, counted(), len(motion))
+        vtk_files.write(target, [(data, counted())], len(motion))
     if not keeps_constraints(data, ".vtu"):
         warnings.warn(_UNTIED, GeometryWarning, stacklevel=2)
 

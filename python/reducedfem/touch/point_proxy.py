@@ -412,6 +412,9 @@ class PointProxyContact(Touched):
     def _is_as_at(self, times: NDArray[np.float64]) -> NDArray[np.bool_]:
         return np.equal(self._released(times), self._core.felt()[-1])
 
+    def _held(self) -> int:
+        return len(self.green.releasable)
+
     def _released(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the number of releases made at times of a session; fractions: under way.
 

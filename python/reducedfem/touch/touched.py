@@ -76,6 +76,10 @@ class Touched:
         """Return the times of a session, (m,), at which the body yielded as it does now."""
         return np.ones(len(times), dtype=bool)
 
+    def _held(self) -> int:
+        """Return the number of supports that could be released, and are not."""
+        return 0
+
     def _recorded_at_tip(
         self, anchors: NDArray[np.float64], forces: NDArray[np.float64]
     ) -> NDArray[np.float64]:

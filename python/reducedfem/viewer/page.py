@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import zlib
 from functools import cache
 from importlib import resources
 
@@ -53,6 +54,8 @@ def index(nonce: str) -> str:
 
 def single(title: str, data: bytes) -> str:
     """Return the page with a scene as one text that needs no server."""
+    # higher levels take longer and save a hundredth
+    packed = base64.b64encode(zlib.compress(data, 1)).decode()
     sources = {name: _read(f"{name}.js").encode() for name in MODULES}
     imports = {
         f"view/{name}": "data:text/javascript;base64," + base64.b64encode(text).decode()
@@ -60,7 +63,7 @@ def single(title: str, data: bytes) -> str:
     }
     return _filled(
         f"<style>\n{_read('style.css')}</style>",
-        f'<script type="application/octet-stream" id="recorded">{base64.b64encode(data).decode()}'
+        f'<script type="application/octet-stream" id="recorded">{packed}'
         f'</script>\n<script type="importmap">{json.dumps({"imports": imports})}</script>\n'
         '<script type="module">import "view/main";</script>',
         html.escape(title),

@@ -283,6 +283,8 @@ class Scene:
         Lines of text about the objects.
     box
         Corners [m] of what is seen at first, (2, 3); None: of all bodies at rest.
+    whole
+        True: pages show the whole box at first, not only the bodies as they are then.
     """
 
     title: str
@@ -301,6 +303,7 @@ class Scene:
     frequencies: Reals | None = None
     texts: tuple[str, ...] = ()
     box: Reals | None = None
+    whole: bool = False
 
     @property
     def centre(self) -> Reals:
@@ -341,6 +344,7 @@ class Scene:
             "tool": self.tool,
             "held": self.held,
             "listed": self.listed,
+            "whole": self.whole,
             "oscillates": self.oscillates,
             "frequencies": self.frequencies,
             "texts": self.texts,

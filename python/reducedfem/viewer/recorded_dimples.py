@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem.base.run import Progress
+from reducedfem.contact.dimple import Dimple
 from reducedfem.contact.local import LocalCompliance
 from reducedfem.viewer.parts import Body, Track, surface_tilts
 from reducedfem.viewer.recorded_objects import RecordedObjects
 from reducedfem.viewer.shown import unit_scales
-from reducedfem.viewer.shown_dimple import Dimple
 
-__all__ = ["add_dimples", "compliances"]
+__all__ = ["add_dimples", "compliances", "lost_text", "with_shapes"]
 
 _MOST_LOST = 0.02  # part of the dimples that may be left out without a text
 
@@ -36,6 +38,7 @@ def add_dimples(
     records: NDArray[np.void],
     bodies: Sequence[Body],
     tracks: Sequence[Track],
+    progress: Progress = None,
 ) -> tuple[tuple[Body, ...], tuple[Track, ...], list[str]]:
     """Return the bodies of shells with shapes of dimples, the motions with their coordinates.
 
@@ -51,10 +54,9 @@ def add_dimples(
         forces = objects.forces(records, k)
         if not len(forces.cycle):
             continue
-        q, shapes, lost = forces.dimples(local, len(records))
-        if lost > _MOST_LOST:
-            texts.append(f"{bodies[k].name}: {lost:.0%} of its dimples are not drawn")
-        new_bodies[k] = _with_shapes(bodies[k], Dimple(local, bodies[k]), shapes)
+        q, shapes, lost = forces.dimples(local, len(records), progress)
+        texts += lost_text(bodies[k].name, lost)
+        new_bodies[k] = with_shapes(bodies[k], Dimple(local, bodies[k]), shapes)
         known = bodies[k].shapes
         track = moving.get(k, Track(k))
         own = track.q
@@ -64,7 +66,18 @@ def add_dimples(
     return tuple(new_bodies), (*(moving[k] for k in sorted(moving)), tracks[-1]), texts
 
 
-def _with_shapes(body: Body, dimple: Dimple, at_points: Reals) -> Body:
+def lost_text(name: str, lost: float) -> list[str]:
+    """Return the line of text about dimples of a body that shapes leave out, if it is needed."""
+    return [f"{name}: {lost:.0%} of its dimples are not drawn"] if lost > _MOST_LOST else []
+
+
+class Framed(Protocol):
+    """Vertices that follow a dimple at the points of its shell, as `Dimple.frame`."""
+
+    def frame(self, u: Reals) -> dict[str, Any]: ...
+
+
+def with_shapes(body: Body, dimple: Framed, at_points: Reals) -> Body:
     """Return a body that also deforms by dimples."""
     shapes = np.array([dimple.frame(one)["moved"] for one in at_points])
     if len(body.triangles):

@@ -8,15 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem.base.run import Progress, callback
 from reducedfem.contact.local import LocalCompliance
 from reducedfem.viewer.shown import compressed
 
-__all__ = ["RecordedForces"]
+__all__ = ["RecordedForces", "unit_shapes"]
 
-_SAMPLES = 400  # cycles from which shapes are made
+_SAMPLES = 200  # cycles from which shapes are made
 _MOST_SHAPES = 64
+_LOST = 5e-3  # of the dimples of these cycles, over their norm
 
 Reals = NDArray[np.float64]
+
+
+def unit_shapes(dimples: Reals) -> Reals:
+    """Return unit vectors, (r, n, 3), whose sums are dimples (m, n, 3) with a small error."""
+    shapes = compressed(dimples, _LOST)[1][:_MOST_SHAPES]
+    lengths = np.maximum(np.linalg.norm(shapes, axis=(1, 2)), 1e-300)
+    return np.asarray(shapes / lengths[:, None, None])
 
 
 @dataclass(frozen=True)
@@ -48,7 +57,9 @@ class RecordedForces:
         own = slice(*np.searchsorted(self.cycle, (cycle, cycle + 1)))
         return local.displacement(self.force[own], self.point[own])
 
-    def dimples(self, local: LocalCompliance, m: int) -> tuple[Reals, Reals, float]:
+    def dimples(
+        self, local: LocalCompliance, m: int, progress: Progress = None
+    ) -> tuple[Reals, Reals, float]:
         """Return the dimples of m cycles by shapes at the points.
 
         The shapes are those of some cycles, compressed, and their coordinates in all cycles the
@@ -65,14 +76,23 @@ class RecordedForces:
         """
         loaded = np.unique(self.cycle)
         chosen = loaded[:: -(-len(loaded) // _SAMPLES)]
-        some = np.array([self.dimple(local, k) for k in chosen])
-        shapes = compressed(some)[1][:_MOST_SHAPES]
-        shapes /= np.maximum(np.linalg.norm(shapes, axis=(1, 2)), 1e-300)[:, None, None]
-        every = np.arange(some.shape[1], dtype=np.int32)
-        q = np.zeros((m, len(shapes)))
-        for j, shape in enumerate(shapes):
-            work = local.displacement(shape, every)[self.point]
-            q[:, j] = np.bincount(self.cycle, (work * self.force).sum(axis=1), m)
+        with callback(progress, "dimples") as tell:
+            total = len(chosen) + _MOST_SHAPES
+            some = np.empty((len(chosen), local.tree.shell.n_points, 3))
+            for j, k in enumerate(chosen):
+                some[j] = self.dimple(local, k)
+                if tell is not None:
+                    tell(j + 1, total)
+            shapes = unit_shapes(some)
+            every = np.arange(some.shape[1], dtype=np.int32)
+            q = np.zeros((m, len(shapes)))
+            for j, shape in enumerate(shapes):
+                work = local.displacement(shape, every)[self.point]
+                q[:, j] = np.bincount(self.cycle, (work * self.force).sum(axis=1), m)
+                if tell is not None:
+                    tell(len(chosen) + j + 1, total)
+            if tell is not None:
+                tell(total, total)
         lost = some - np.tensordot(q[chosen], shapes, 1)
         size = max(float(np.linalg.norm(some)), 1e-300)
         return q, shapes, float(np.linalg.norm(lost)) / size

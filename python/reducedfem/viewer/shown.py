@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem.base.run import Progress
 from reducedfem.errors import InputError
 from reducedfem.viewer.parts import Scene
 
@@ -26,9 +27,12 @@ class Shown:
     ----------
     version
         Number of the scene: pages get it again when it has changed.
+    progress
+        Argument `progress` of what takes long.
     """
 
     version = 0
+    progress: Progress = None
 
     @property
     def period(self) -> float:
@@ -99,13 +103,16 @@ def unit_scales(motion: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def compressed(
-    moved: NDArray[np.float64],
+    moved: NDArray[np.float64], error: float = _MOST_ERROR
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return coordinates (m, r) and shapes (r, v, 3) of displacements (m, v, 3), nearly equal."""
+    """Return coordinates (m, r) and shapes (r, v, 3) of displacements (m, v, 3), nearly equal.
+
+    error: of the displacements, over their norm.
+    """
     flat = moved.reshape(len(moved), -1)
     squares, vectors = np.linalg.eigh(flat @ flat.T)
     squares = np.maximum(squares[::-1], 0.0)
     left = squares.sum() - np.cumsum(squares)
-    r = 1 + int((left > _MOST_ERROR**2 * squares.sum()).sum())
+    r = 1 + int((left > error**2 * squares.sum()).sum())
     q = np.ascontiguousarray(vectors[:, ::-1][:, :r])
     return q, (q.T @ flat).reshape(r, *moved.shape[1:])

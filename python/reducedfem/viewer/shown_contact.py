@@ -14,6 +14,7 @@ from reducedfem.base.quiet import silenced
 from reducedfem.base.run import threads
 from reducedfem.contact.contact import Contact
 from reducedfem.contact.deformed_field import DeformedField
+from reducedfem.contact.dimple import Dimple, fine_surface
 from reducedfem.contact.field import DistanceField, Field
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.contact.pointshell import Pointshell
@@ -26,7 +27,6 @@ from reducedfem.haptics.session import HapticSession
 from reducedfem.haptics.snapshot import BodySnapshot, HapticSnapshot
 from reducedfem.viewer.parts import Body, Marks, Scene, level_colours, split
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
-from reducedfem.viewer.shown_dimple import Dimple, fine_surface
 from reducedfem.viewer.shown_motion import skin_body, skin_of
 
 __all__ = [

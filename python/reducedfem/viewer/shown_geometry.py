@@ -57,17 +57,23 @@ class ShownSurface(Shown):
         return Scene("Surface", (body,), up=self._up, texts=texts)
 
 
-def mesh_body(
-    mesh: Mesh, values: SurfaceValues | None = None, regions: NDArray[np.int32] | None = None
-) -> Body:
-    """Return the boundary of a mesh, coloured by values or regions, with edges of the elements.
+def mesh_body(mesh: Mesh, values: SurfaceValues | None = None) -> Body:
+    """Return the boundary of a mesh, coloured by values or regions, with edges of the elements."""
+    body, source = _boundary(mesh, mesh.regions)
+    return body if values is None else painted(body, values, source)
 
-    regions: of the elements; None: those of the mesh.
-    """
+
+def blocks_body(mesh: Mesh, blocks: NDArray[np.int32]) -> tuple[Body, NDArray[np.int32]]:
+    """Return the same with a colour for each block of elements, and the nodes of its vertices."""
+    body, source = _boundary(mesh, blocks)
+    return body, mesh.boundary_nodes[source]
+
+
+def _boundary(mesh: Mesh, whole: NDArray[np.int32]) -> tuple[Body, NDArray[np.int32]]:
+    """Return the boundary by regions of elements, and the vertex of it of each vertex."""
     boundary, edges = boundary_edges(mesh)
     owners = mesh._core.boundary()[1]
     per_face = boundary.n_triangles // len(owners)
-    whole = mesh.regions if regions is None else regions
     of_faces = np.repeat(whole[owners], per_face)
     source, triangles, normals = split(boundary, of_faces)
     copy = np.zeros(boundary.n_vertices, dtype=np.int32)
@@ -86,7 +92,7 @@ def mesh_body(
         edges=copy[edges],
         lined=True,
     )
-    return body if values is None else painted(body, values, source)
+    return body, source
 
 
 class MovedSurface:

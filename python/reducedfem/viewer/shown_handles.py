@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
-from reducedfem.errors import InputError
+from reducedfem.base.quiet import silenced
+from reducedfem.errors import ConvergenceError, InputError, SingularMatrixError
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.pose import Pose
+from reducedfem.geometry.surface import Surface
 from reducedfem.green.composite import CompositeBody
 from reducedfem.green.control import FAR_TURN, LEAST_RADIUS, MOST_TURN, ControlElements
-from reducedfem.viewer.parts import Body, Marks, Scene, fixed_nodes, split_surface, surface_tilts
+from reducedfem.viewer.parts import Body, Marks, Scene, fixed_nodes, split, surface_tilts
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
-from reducedfem.viewer.shown_geometry import mesh_body
+from reducedfem.viewer.shown_geometry import blocks_body
 
-__all__ = ["ShownBlocks", "ShownHandles"]
+__all__ = ["HandledView", "ShownBlocks", "ShownHandles"]
 
 _NAMES = tuple(f"{kind} {x}" for kind in ("shift", "turn") for x in "xyz")
 _SHIFT = 0.2  # at the end of a slider, of the diagonal of the body
@@ -34,6 +38,13 @@ _COLOURS = (
 )  # fmt: skip
 
 Reals = NDArray[np.float64]
+Numbers = list[tuple[str, float | str, str]]  # name, value and unit
+
+
+def _outwards(x: Reals) -> Reals:
+    """Return the directions of points from their middle, (n, 3)."""
+    arms = x - x.mean(axis=0)
+    return np.asarray(arms / np.maximum(np.linalg.norm(arms, axis=1), 1e-300)[:, None])
 
 
 def _quaternion(vector: Reals) -> Reals:
@@ -42,39 +53,25 @@ def _quaternion(vector: Reals) -> Reals:
     return np.append(np.cos(half), 0.5 * np.sinc(half / np.pi) * vector)
 
 
-class ShownHandles(Shown):
-    """Control elements, whose handles pages shift and turn.
+class HandledView(Shown):
+    """A body whose handles, sets of nodes, pages shift and turn.
 
-    Coordinates are shifts [m] and rotation vectors [degrees] of the handles. Files have the linear
-    solution of both.
+    Coordinates are shifts [m] and rotation vectors [degrees] of the handles.
     """
 
-    def __init__(self, control: ControlElements, up: str) -> None:
-        solid = control.solid
-        if solid is None:
-            raise InputError(
-                "x are ControlElements from a file, which have no surface: show a solution on its "
-                "mesh, as view(mesh, motion=Motion([0.0], [u]))"
-            )
-        missing = np.setdiff1d(solid.mesh.boundary_nodes, control.nodes)
-        if len(missing):
-            raise InputError(
-                f"x has no displacements of {len(missing)} nodes of the boundary: make the "
-                "ControlElements with surface_nodes=None"
-            )
-        self._control, self._solid, self._up = control, solid, up
-        mesh = solid.mesh
-        self._surface, self._source, self._normals = split_surface(mesh, mesh.surface())
-        self._places = np.searchsorted(control.nodes, mesh.boundary_nodes[self._source])
+    _drawn: Body
+
+    def __init__(self, handles: Sequence[NDArray[Any]], means: Reals, size: float) -> None:
+        self._handles, self._means = handles, means
         self._lock = threading.Lock()
         self._stirred = -np.inf  # time of the last motion [s]
-        h, size = (
-            len(control.handles),
-            float(np.linalg.norm(np.ptp(self._surface.vertices, axis=0))),
-        )
-        self._ends = np.tile([_SHIFT * size] * 3 + [_TURN] * 3, h)
-        self._q: Reals = np.zeros((h, len(_NAMES)))
-        self._state: dict[str, Any] = self._moved(self._q)
+        self._ends = np.tile([_SHIFT * size] * 3 + [_TURN] * 3, len(handles))
+        self._q: Reals = np.zeros((len(handles), len(_NAMES)))
+        self._state: dict[str, Any] | None = None
+
+    def _solution(self, q: Reals) -> tuple[Reals, Numbers]:
+        """Return the displacements of the vertices, (v, 3), and numbers; InputError: none."""
+        raise NotImplementedError
 
     @property
     def period(self) -> float:
@@ -82,11 +79,7 @@ class ShownHandles(Shown):
         return super().period if time.monotonic() < self._stirred + _STIR else _IDLE
 
     def _moved(self, q: Reals) -> dict[str, Any]:
-        """Return the frame of coordinates.
-
-        `InputError` of those beyond the radius of a series, and of turns by more than 180 degrees.
-        """
-        control, surface = self._control, self._surface
+        """Return the frame of coordinates; InputError: there is no solution."""
         turns = np.linalg.norm(q[:, 3:], axis=1)
         k = int(turns.argmax())
         if turns[k] > _MOST:
@@ -94,34 +87,20 @@ class ShownHandles(Shown):
                 f"the sliders turn handle {k} by {turns[k]:.0f}°, allowed are {_MOST:.0f}° about "
                 "the axis of all three: move another one back first"
             )
-        c = np.concatenate([
-            control.parameters(k, control.means[k] + one[:3], _quaternion(np.radians(one[3:])))
-            for k, one in enumerate(q)
-        ])  # fmt: skip
-        u, (turn, degrees, *_) = control._core.displacement(c, True)
-        moved = u[self._places]
-        normals = _core.surface_normals(surface.vertices + moved, surface.triangles)
-        numbers: list[tuple[str, float | str, str]] = []
-        if turn > FAR_TURN:
-            numbers = [("turned from each other", degrees, "°"), ("order 1", "wrong by tenths", "")]
-        if turn > MOST_TURN:
-            numbers.append(("forces", "none: turned too far", ""))
-        else:
-            _, wrench, _, radius = control._core.forces(c, True, True)
-            good = wrench if radius >= LEAST_RADIUS else np.zeros((0, 6))
-            if not len(good):
-                numbers.append(("forces", "none: the series is too inexact", ""))
-            for k, one in enumerate(good):
-                numbers.append((f"force on handle {k}", float(np.linalg.norm(one[:3])), "N"))
-                numbers.append((f"torque on handle {k}", float(np.linalg.norm(one[3:])), "N m"))
-        body = {"moved": moved, "normals": normals}
+        body, (moved, numbers) = self._drawn, self._solution(q)
+        normals = body.normals
+        if len(body.triangles):
+            normals = _core.surface_normals(body.vertices + moved, body.triangles)
+        bodies = [{"moved": moved, "normals": normals}]
         return {
-            "bodies": [body], "arrows": [], "numbers": numbers, "note": "", "amounts": q.ravel()
+            "bodies": bodies, "arrows": [], "numbers": numbers, "note": "", "amounts": q.ravel()
         }  # fmt: skip
 
     def frame(self) -> Frame:
         """Return the solution for the present poses of the handles."""
         with self._lock:
+            if self._state is None:
+                self._state = self._moved(self._q)
             return self._state
 
     def command(self, message: Mapping[str, Any]) -> None:
@@ -136,38 +115,100 @@ class ShownHandles(Shown):
             else:
                 return
             self._stirred = time.monotonic()
+            before = self._state or self._moved(self._q)
             try:
                 self._state = self._moved(q)
                 self._q = q
             except InputError as error:
-                self._state = {**self._state, "note": str(error)}
+                self._state = {**before, "note": str(error)}
 
-    def scene(self) -> Scene:
-        """Return the scene."""
-        control, mesh, surface = self._control, self._solid.mesh, self._surface
-        h = len(control.handles)
-        body = Body(
-            "handles",
-            surface.vertices,
-            surface.triangles,
-            self._normals,
-            colour=None,
+    def _with_sliders(self, body: Body) -> Body:
+        h = len(self._handles)
+        return replace(
+            body,
             labels=tuple(f"handle {k}: {name}" for k in range(h) for name in _NAMES),
             ends=self._ends,
             units=("m", "m", "m", "°", "°", "°") * h,
         )
-        texts = (f"{h} handles, {mesh.n_nodes:,} nodes", f"solution of order {control.order}")
-        marks = (*fixed_nodes(mesh, self._solid.fixed), *map(self._marks, range(h)))
-        return Scene("Control elements", (body,), marks, up=self._up, resets=True, poses=True,
-                     texts=texts)  # fmt: skip
 
-    def _marks(self, k: int) -> Marks:
-        nodes = self._control.handles[k]
-        owners = self._solid.mesh.boundary_nodes[self._source]
+    def _marks(self, owners: NDArray[Any]) -> tuple[Marks, ...]:
+        """Return the nodes of the handles; owners: nodes of the vertices."""
         seen, vertices = np.unique(owners, return_index=True)
-        own = vertices[np.isin(seen, nodes)].astype(np.int32)
-        name = f"handle {k}: {len(nodes):,} nodes"
-        return Marks(name, self._surface.vertices[own], _COLOURS[k % len(_COLOURS)], own)
+        found = []
+        for k, nodes in enumerate(self._handles):
+            own = vertices[np.isin(seen, nodes)].astype(np.int32)
+            name, colour = f"handle {k}: {len(nodes):,} nodes", _COLOURS[k % len(_COLOURS)]
+            found.append(Marks(name, self._drawn.vertices[own], colour, own))
+        return tuple(found)
+
+
+def _loads(wrenches: Reals) -> Numbers:
+    """Return the sizes of forces [N] and torques [N m] on handles, (h, 6), as numbers."""
+    sizes = np.linalg.norm(wrenches.reshape(-1, 2, 3), axis=2).tolist()
+    return [
+        one
+        for k, (force, torque) in enumerate(sizes)
+        for one in ((f"force on handle {k}", force, "N"), (f"torque on handle {k}", torque, "N m"))
+    ]
+
+
+class ShownHandles(HandledView):
+    """Control elements. Files have the linear solution of the coordinates."""
+
+    def __init__(self, control: ControlElements, up: str) -> None:
+        self._control, self._up = control, up
+        solid = control.solid
+        # exact, where there is a mesh
+        x = control.positions if solid is None else solid.mesh.nodes[control.nodes]
+        size = float(np.linalg.norm(np.ptp(x, axis=0)))
+        if len(control._triangles):
+            used, corners = np.unique(control._triangles, return_inverse=True)
+            source, triangles, normals = split(Surface(x[used], corners.reshape(-1, 3)))
+            self._places, side = used[source], 0.0
+        else:
+            triangles, normals = np.zeros((0, 3), dtype=np.int32), _outwards(x)
+            self._places = np.arange(len(x), dtype=np.int32)
+            side = size / float(np.sqrt(len(x)))
+        super().__init__(control.handles, control.means, size)
+        self._drawn = self._with_sliders(
+            Body("handles", x[self._places], triangles, normals, colour=None, size=side)
+        )
+
+    def _solution(self, q: Reals) -> tuple[Reals, Numbers]:
+        control = self._control
+        c = np.concatenate([
+            control.parameters(k, control.means[k] + one[:3], _quaternion(np.radians(one[3:])))
+            for k, one in enumerate(q)
+        ])  # fmt: skip
+        u, (turn, degrees, *_) = control._core.displacement(c, True)
+        numbers: Numbers = []
+        if turn > FAR_TURN:
+            numbers = [("turned from each other", degrees, "°"), ("order 1", "wrong by tenths", "")]
+        if turn > MOST_TURN:
+            numbers.append(("forces", "none: turned too far", ""))
+        else:
+            _, wrench, _, radius = control._core.forces(c, True, True)
+            if radius >= LEAST_RADIUS:
+                numbers += _loads(wrench)
+            else:
+                numbers.append(("forces", "none: the series is too inexact", ""))
+        return u[self._places], numbers
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        control, solid = self._control, self._control.solid
+        texts = [
+            f"{len(control.handles)} handles, {control._mesh_nodes:,} nodes",
+            f"solution of order {control.order}",
+        ]
+        if not len(self._drawn.triangles):
+            texts.append(
+                "points: their surface is known of surface_nodes=None, in files of this version"
+            )
+        fixed = () if solid is None else fixed_nodes(solid.mesh, solid.fixed)
+        marks = (*fixed, *self._marks(control.nodes[self._places]))
+        return Scene("Control elements", (self._drawn,), marks, up=self._up, resets=True,
+                     poses=True, texts=tuple(texts))  # fmt: skip
 
     def saved(self) -> Scene:
         """Return the scene of a file, whose sliders move the linear solution."""
@@ -181,33 +222,87 @@ class ShownHandles(Shown):
             else:
                 c[k, handle, 3:] = np.radians(np.cross(np.eye(3)[j - 3], np.eye(3)).T).ravel()
         shapes = np.array([self._control.displacement(one, None)[self._places] for one in c])
-        body = dataclasses.replace(
-            body,
-            shapes=shapes,
-            tilts=surface_tilts(body.vertices, body.triangles, shapes),
-            scales=unit_scales(shapes),
-        )
-        texts = (scene.texts[0], "linear solution, for small turns")
-        return dataclasses.replace(scene, bodies=(body,), texts=texts)
+        tilts = np.zeros_like(shapes)
+        if len(body.triangles):
+            tilts = surface_tilts(body.vertices, body.triangles, shapes)
+        body = replace(body, shapes=shapes, tilts=tilts, scales=unit_scales(shapes))
+        texts = (*scene.texts[:1], "linear solution, for small turns", *scene.texts[2:])
+        return replace(scene, bodies=(body,), texts=texts)
 
 
-class ShownBlocks(Shown):
-    """A composite body at rest, by the blocks of its elements."""
+class ShownBlocks(HandledView):
+    """A composite body, by the blocks of its elements.
+
+    Its holdable nodes are handles: those that elements connect are one. Files have it at rest.
+    """
 
     def __init__(self, body: CompositeBody, up: str) -> None:
         self._body, self._up = body, up
+        mesh = body.solid.mesh
+        handles = _connected(mesh, np.setdiff1d(body._holdable, body.solid.fixed))
+        means = np.array([mesh.nodes[one].mean(axis=0) for one in handles]).reshape(-1, 3)
+        super().__init__(handles, means, float(np.linalg.norm(np.ptp(mesh.bounds, axis=0))))
+        drawn, self._owners = blocks_body(mesh, body.blocks)
+        self._drawn = self._with_sliders(drawn) if handles else drawn
+        self._u: Reals | None = None  # last solution
+
+    def _solution(self, q: Reals) -> tuple[Reals, Numbers]:
+        body, x = self._body, self._body.solid.mesh.nodes
+        if not q.any():
+            self._u = None
+            return np.zeros_like(self._drawn.vertices), []
+        held: dict[int, Reals] = {}
+        for nodes, mean, one in zip(self._handles, self._means, q, strict=True):
+            pose = Pose(mean + one[:3], _quaternion(np.radians(one[3:])))
+            held |= dict(zip(nodes.tolist(), pose.apply(x[nodes] - mean) - x[nodes], strict=True))
+        try:
+            with silenced():
+                found = body.solve(held=held, u0=self._u)
+        except (ConvergenceError, SingularMatrixError) as error:
+            raise InputError(f"no equilibrium from the last one: {error}") from None
+        self._u = found.u
+        wrenches, begin = [], 0
+        for nodes, mean, one in zip(self._handles, self._means, q, strict=True):
+            force = found.force[begin : begin + len(nodes)]
+            arms = x[nodes] + found.u[nodes] - mean - one[:3]
+            wrenches.append([force.sum(axis=0), np.cross(arms, force).sum(axis=0)])
+            begin += len(nodes)
+        numbers = [*_loads(np.array(wrenches)), ("energy", found.energy, "J")]
+        return found.u[self._owners], numbers
 
     def scene(self) -> Scene:
         """Return the scene."""
-        body, solid = self._body, self._body.solid
+        body, solid, moves = self._body, self._body.solid, bool(self._handles)
+        how = "holdable nodes are handles" if moves else "handles: nodes in holdable="
         texts = (
             f"{body.n_blocks} blocks, {len(body.nodes):,} of {solid.mesh.n_nodes:,} nodes outside",
-            "a solution: view(body.solid, motion=Motion([0.0], [solution.u]))",
+            f"{how}; a solution: view(body, motion=Motion([0.0], [solution.u]))",
         )
-        return Scene(
-            "Composite body",
-            (mesh_body(solid.mesh, regions=body.blocks),),
-            fixed_nodes(solid.mesh, solid.fixed),
-            up=self._up,
-            texts=texts,
-        )
+        marks = (*fixed_nodes(solid.mesh, solid.fixed), *self._marks(self._owners))
+        return Scene("Composite body", (self._drawn,), marks, up=self._up, resets=moves,
+                     poses=moves, texts=texts)  # fmt: skip
+
+    def saved(self) -> Scene:
+        """Return the scene of a file: at rest."""
+        scene = self.scene()
+        still = replace(self._drawn, labels=(), ends=None, units=())
+        return replace(scene, bodies=(still,), resets=False, poses=False)
+
+
+def _connected(mesh: Mesh, nodes: NDArray[Any]) -> list[NDArray[np.int64]]:
+    """Return sets of nodes that elements connect."""
+    chosen = np.zeros(mesh.n_nodes, dtype=bool)
+    chosen[nodes] = True
+    name = np.arange(mesh.n_nodes)
+    while True:
+        # each element gives its chosen nodes the least of their names
+        names = np.where(chosen[mesh.elements], name[mesh.elements], mesh.n_nodes)
+        least = np.broadcast_to(names.min(axis=1, keepdims=True), names.shape)
+        after = name.copy()
+        there = chosen[mesh.elements]
+        np.minimum.at(after, mesh.elements[there], least[there])
+        if np.array_equal(after, name):
+            break
+        name = after
+    every = np.flatnonzero(chosen)
+    return [every[name[every] == one] for one in np.unique(name[every])]

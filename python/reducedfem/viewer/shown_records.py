@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.contact.contact import Contact
+from reducedfem.contact.dimple import fine_surface
 from reducedfem.errors import InputError
 from reducedfem.geometry.pose import Pose
 from reducedfem.haptics.records import HapticRecords
@@ -18,7 +19,6 @@ from reducedfem.viewer.recorded_dimples import add_dimples, compliances
 from reducedfem.viewer.recorded_objects import RecordedObjects, sound_cycles, warn_of_others
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import FORCE, HELD, LONGEST, TOUCH, field_body, shell_body
-from reducedfem.viewer.shown_dimple import fine_surface
 
 __all__ = ["ShownRecords"]
 
@@ -126,7 +126,9 @@ class ShownRecords(Shown):
         shells = [
             shell_body(one.tree, one.name, k, fine.get(k)) for k, one in enumerate(objects.shells)
         ]
-        bent, tracks, texts = add_dimples(objects, array, shells, objects.tracks(array))
+        bent, tracks, texts = add_dimples(
+            objects, array, shells, objects.tracks(array), self.progress
+        )
         if not objects.known:
             texts.insert(0, "the records have no deformations: shells are at rest")
         return (*bent, self._held), tracks, texts

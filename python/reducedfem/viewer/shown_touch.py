@@ -33,6 +33,9 @@ _TIP = 0.025  # radius of the tip over the longest side of the body
 _ALIKE = 0.01  # largest distance of recorded anchors from the body, over its size
 _SAME = 0.05  # largest error of recorded ways of the tip, over these
 _DEEPEST = 20  # cycles whose ways are compared
+_PARTS = 40  # of the time, in which the deepest cycle tells when a body changed
+_LEAST_PART = 3  # parts before a change
+_MISTAKEN = 0.1  # of the parts after it that may agree
 
 
 def _tool_of(touched: Touched) -> Body:
@@ -161,21 +164,33 @@ class ShownTouchRecords(ShownRecords):
         deepest = usable[np.argsort(array["depth_m"][usable])[-_DEEPEST:]]
         if not len(deepest):
             return
-        anchors = array["anchor"][deepest]
-        made = array["hand_position"][deepest] - anchors - array["slip"][deepest]
-        found = self._touched._recorded_at_tip(anchors, forces[deepest])
-        off = np.linalg.norm(found - made, axis=1) / np.linalg.norm(made, axis=1)
+        off, found, made = self._errors(deepest, forces)
         if np.median(off) <= _SAME:
             return
         k = int(np.argsort(off)[len(off) // 2])
+        differ = (
+            f"their forces displace this one by {_millimetres(found[k])} at the tip, where the "
+            f"records have {_millimetres(made[k])}"
+        )
+        parts = np.array_split(usable, min(_PARTS, len(usable)))
+        over_time = np.array([part[np.argmax(array["depth_m"][part])] for part in parts])
+        agree = self._errors(over_time, forces)[0] <= _SAME
         warn(
-            "the records are probably those of a body of another stiffness than x has, or of a tip "
-            f"of another radius: their forces displace this one by {_millimetres(found[k])} at the "
-            f"tip, where the records have {_millimetres(made[k])}: view them with the session or "
-            "scene that was recorded",
+            _reason(array["time_s"][over_time], agree, self._touched._held(), differ),
             PlausibilityWarning,
             stacklevel=stacklevel + 1,
         )
+
+    def _errors(
+        self, cycles: NDArray[np.intp], forces: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return relative errors of the displacements at the tip, these, and the recorded ones."""
+        array = self._array
+        anchors = array["anchor"][cycles]
+        made = array["hand_position"][cycles] - anchors - array["slip"][cycles]
+        found = self._touched._recorded_at_tip(anchors, forces[cycles])
+        off = np.linalg.norm(found - made, axis=1) / np.linalg.norm(made, axis=1)
+        return off, found, made
 
     def _moving(self) -> tuple[tuple[Body, ...], tuple[Track, ...], list[str]]:
         array, place = self._array, self._touched.pose
@@ -186,6 +201,26 @@ class ShownTouchRecords(ShownRecords):
         if self._q is None:
             texts.append("the records have no displacements of the solid: it is drawn at rest")
         return (self._body, self._held), (Track(0, self._q, rests), Track(1, None, hand)), texts
+
+
+def _reason(times: NDArray[np.float64], agree: NDArray[np.bool_], held: int, differ: str) -> str:
+    """Return the warning of another stiffness; times: of cycles, with and without agreement.
+
+    held: supports of the body that could be released, and are not.
+    """
+    after = int(np.argmin(agree)) if agree[0] else 0
+    if held and after >= _LEAST_PART and agree[after:].mean() <= _MISTAKEN:
+        return (
+            f"x agrees with the records up to {times[after - 1]:.3g} s, and from "
+            f"{times[after]:.3g} s on {differ}: supports were probably released between, and x "
+            f"holds {held} that can be: call its release(nodes, at=) with that time, or view the "
+            "records with the session that was recorded"
+        )
+    other = f"; or x holds supports, {held} of them, that were released then" if held else ""
+    return (
+        "the records are probably those of a body of another stiffness than x has, or of a tip of "
+        f"another radius{other}: {differ}: view them with the session or scene that was recorded"
+    )
 
 
 def _millimetres(vector: NDArray[np.float64]) -> str:

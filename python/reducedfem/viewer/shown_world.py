@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
+from reducedfem.contact.dimple import Dimple, fine_surface, surface_of
+from reducedfem.contact.field import Field
 from reducedfem.contact.local import LocalCompliance
 from reducedfem.contact.shape_field import PlaneField
 from reducedfem.errors import InputError, ReducedFEMError
@@ -19,25 +21,27 @@ from reducedfem.reduction.skin import Skin
 from reducedfem.viewer.parts import GREY, Body, Scene, origins, split, split_surface
 from reducedfem.viewer.shown import Frame
 from reducedfem.viewer.shown_contact import field_surface, plane_surface
-from reducedfem.viewer.shown_dimple import Dimple, fine_surface, surface_of
 from reducedfem.viewer.shown_driven import FreePull, Pull, ShownDriven, free_spring
 from reducedfem.viewer.shown_motion import skin_body, skin_hit, skin_of
 from reducedfem.world.world import World
 
-__all__ = ["ShownWorld"]
+__all__ = ["Dent", "ShownWorld", "ground_body"]
 
 _COLOURS = (
     (0.55, 0.70, 0.82), (0.92, 0.72, 0.50), (0.62, 0.79, 0.60), (0.86, 0.60, 0.57),
     (0.74, 0.68, 0.85), (0.80, 0.72, 0.60),
 )  # fmt: skip
 _GROUND = (0.80, 0.81, 0.83)
+_WIDE = 1.5  # half the side of the square of a plane ground, over the diagonal of the bodies
+_INSIDE = 0.8  # part of it within which the bodies lie, or another one is drawn
+_STILL = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
 _Colour = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class _Dent:
+class Dent:
     """A dimple of a body in the scene: numbers there and in the world, and its core, if any."""
 
     shown: int
@@ -53,6 +57,48 @@ class _Dent:
             found["moved"] = np.concatenate([still, found["moved"]])
             found["normals"] = np.concatenate([_normals(self.core), found["normals"]])
         return found
+
+
+def ground_body(ground: Field | None, box: NDArray[np.float64], wide: float = _WIDE) -> Body | None:
+    """Return the ground under a box; None: there is none, or it is infinite and no plane."""
+    if ground is None:
+        return None
+    try:
+        surface = (
+            plane_surface(ground, box.mean(axis=0), wide * float(np.linalg.norm(box[1] - box[0])))
+            if isinstance(ground, PlaneField)
+            else field_surface(ground)
+        )
+    except ReducedFEMError:
+        return None
+    source, triangles, normals = split(surface)
+    return Body(
+        "ground", surface.vertices[source], triangles, normals, colour=_GROUND, backdrop=True
+    )
+
+
+class _Floor:
+    """A plane ground, drawn as a square that follows the bodies."""
+
+    def __init__(
+        self, number: int, field: PlaneField, body: Body, radii: NDArray[np.float64]
+    ) -> None:
+        self._number, self._field, self._body, self._radii = number, field, body, radii
+        self._square = body.vertices
+
+    def frame(self, centres: NDArray[np.float64]) -> dict[str, Any]:
+        """Return what moves the vertices of the square."""
+        middle = self._square.mean(axis=0)
+        sides = 0.5 * (self._square[[1, 3]] - self._square[0])
+        part = (centres - middle) @ sides.T / (sides**2).sum(axis=1)
+        if (np.abs(part) > _INSIDE).any():
+            radii = self._radii[:, None]
+            box = np.array([(centres - radii).min(axis=0), (centres + radii).max(axis=0)])
+            ground = ground_body(self._field, box)
+            assert ground is not None
+            self._square = ground.vertices
+        moved = self._square - self._body.vertices
+        return {"body": self._number, "moved": moved, "normals": _normals(self._body)}
 
 
 def _normals(body: Body) -> NDArray[np.float64]:
@@ -104,7 +150,10 @@ class ShownWorld(ShownDriven):
             if key not in self._skins:
                 own = None if key[1] is None else fine_surface(key[1])
                 self._skins[key] = skin_of(one.reduced, own)
-        self._dimples: tuple[_Dent, ...] = ()  # of bodies, then of fixed ones
+        self.dents: tuple[Dent, ...] = ()  # of bodies, then of fixed ones, in the last scene
+        self._floor: _Floor | None = None
+        boxes = [np.ptp(body.reduced.mesh.nodes, axis=0) for body in world.bodies]
+        self._radii = np.array([0.5 * np.linalg.norm(box) for box in boxes])
 
     def _skin(self, k: int) -> Skin:
         return self._skins[self._world.bodies[k].reduced, self._locals[k]]
@@ -115,13 +164,13 @@ class ShownWorld(ShownDriven):
         n = self._count
         return origins(positions[:n], turns[:n], self._rest), turns[:n]
 
-    def _yielding(self, k: int, local: LocalCompliance, colour: _Colour) -> tuple[Body, _Dent]:
+    def _yielding(self, k: int, local: LocalCompliance, colour: _Colour) -> tuple[Body, Dent]:
         """Return a body with a local compliance: its skin, or its core and the layer on it."""
         skin = skin_body(self._skin(k), f"body {k}", colour)
         if local.tree.reduced is not None:
-            return skin, _Dent(k, k, Dimple(local, skin), None)
+            return skin, Dent(k, k, Dimple(local, skin), None)
         layer = _layer(local, "layer", colour)
-        return _joined(skin, layer), _Dent(k, k, Dimple(local, layer), skin)
+        return _joined(skin, layer), Dent(k, k, Dimple(local, layer), skin)
 
     def _layer_nodes(self) -> list[NDArray[np.float64]]:
         """Return the nodes of the layers on cores, in the world."""
@@ -132,7 +181,7 @@ class ShownWorld(ShownDriven):
             if local is not None and local.tree.reduced is None
         ]
 
-    def _fixed_bodies(self) -> Iterator[tuple[Body, _Dent]]:
+    def _fixed_bodies(self) -> Iterator[tuple[Body, Dent]]:
         """Yield the fixed bodies in the frames of their meshes."""
         known: dict[LocalCompliance, tuple[Body, Dimple]] = {}
         for j, (local, _) in enumerate(self._fixed):
@@ -142,7 +191,7 @@ class ShownWorld(ShownDriven):
             layer, dimple = known[local]
             yield (
                 replace(layer, name=f"fixed body {-2 - j}"),
-                _Dent(self._count + j, -2 - j, dimple, None),
+                Dent(self._count + j, -2 - j, dimple, None),
             )
 
     def scene(self) -> Scene:
@@ -150,7 +199,7 @@ class ShownWorld(ShownDriven):
         world = self._world
         first: dict[ReducedSolid, int] = {}
         bodies: list[Body] = []
-        dents: list[_Dent] = []
+        dents: list[Dent] = []
         for k, one in enumerate(world.bodies[: self._count]):
             colour, local = _COLOURS[k % len(_COLOURS)], self._locals[k]
             if local is not None:
@@ -175,34 +224,19 @@ class ShownWorld(ShownDriven):
         for body, dent in self._fixed_bodies():
             bodies.append(body)
             dents.append(dent)
-        self._dimples = tuple(dents)
+        self.dents = tuple(dents)
         nodes = np.concatenate(
             [world.nodes(k) for k in range(self._count)]
             + [at.apply(local.solid.mesh.nodes) for local, at in self._fixed]
             + self._layer_nodes()
         )
         box = np.array([nodes.min(axis=0), nodes.max(axis=0)])
-        size = float(np.linalg.norm(box[1] - box[0]))
-        if world.ground is not None:
-            try:
-                ground = (
-                    plane_surface(world.ground, box.mean(axis=0), 1.5 * size)
-                    if isinstance(world.ground, PlaneField)
-                    else field_surface(world.ground)
-                )
-                source, triangles, normals = split(ground)
-                bodies.append(
-                    Body(
-                        "ground",
-                        ground.vertices[source],
-                        triangles,
-                        normals,
-                        colour=_GROUND,
-                        backdrop=True,
-                    )
-                )
-            except ReducedFEMError:
-                pass  # without bounds: not drawn
+        ground = ground_body(world.ground, box)
+        self._floor = None
+        if ground is not None:
+            bodies.append(ground)
+            if isinstance(world.ground, PlaneField):
+                self._floor = _Floor(len(bodies) - 1, world.ground, ground, self._radii)
         bodies_shown = f"{self._count:,} {'body' if self._count == 1 else 'bodies'}"
         if self._fixed:
             bodies_shown += f", {len(self._fixed):,} fixed"
@@ -225,17 +259,21 @@ class ShownWorld(ShownDriven):
             ("pairs in contact", float(report.pairs), ""),
         ]
         # few long arrays travel faster than many short ones
+        dents, every = self._dents(), np.column_stack([places, turns])
+        if self._floor is not None:
+            dents.append(self._floor.frame(world.positions[: self._count]))
+            every = np.concatenate([every, [_STILL]])
         return {
             **self._frame([], numbers),
-            "places": np.column_stack([places, turns]),
+            "places": every,
             "coordinates": np.concatenate([np.empty(0), *world.q[: self._count]]),
-            "dimples": self._dents(),
+            "dimples": dents,
         }
 
     def _dents(self) -> list[dict[str, Any]]:
         """Return what moves the vertices of bodies with a dimple."""
         found = []
-        for one in self._dimples:
+        for one in self.dents:
             u = self._world.dimple(one.number)
             if u.any():
                 found.append(one.frame(u))
@@ -258,7 +296,14 @@ class ShownWorld(ShownDriven):
                 bent = bent + np.tensordot(q, source.shapes, 1)
             vertices = Pose(place[:3], place[3:]).apply(bent)
             normals = _core.surface_normals(vertices, source.triangles)
-            bodies[k] = Body(one.name, vertices, source.triangles, normals, colour=one.colour)
+            bodies[k] = Body(
+                one.name,
+                vertices,
+                source.triangles,
+                normals,
+                colour=one.colour,
+                backdrop=one.backdrop,
+            )
         return replace(scene, bodies=tuple(bodies))
 
     def _plain(self, n: int) -> None:

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from reducedfem.base.check import choice, count, flag, number
+from reducedfem.base.run import Progress
 from reducedfem.contact.contact import Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
@@ -56,6 +57,8 @@ from reducedfem.viewer.shown_shapes import ShownShapes
 from reducedfem.viewer.shown_sketch import ShownSketch
 from reducedfem.viewer.shown_touch import ShownTouch, ShownTouchRecords
 from reducedfem.viewer.shown_world import ShownWorld
+from reducedfem.viewer.shown_world_motion import ShownWorldMotion
+from reducedfem.world.recorded import WorldMotion
 from reducedfem.world.world import World
 
 __all__ = ["View", "export_html", "view"]
@@ -199,7 +202,7 @@ class View:
         InputError
             The suffix is another one.
         """
-        _write(self._shown, path)
+        _write(self._shown, path, None)
 
     def __enter__(self) -> View:
         """Return the view."""
@@ -237,11 +240,12 @@ class View:
         )
 
 
-def _write(shown: Shown, path: str | os.PathLike[str]) -> None:
+def _write(shown: Shown, path: str | os.PathLike[str], progress: Progress) -> None:
     """Write a scene as a page in one file; see `export_html`."""
     file = as_path(path)
     if file.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"path must end in .html, got {str(file)!r}")
+    shown.progress = progress
     scene = {**shown.saved().described(), "controls": False, "pulls": False, "tool": None}
     scene["poses"] = False
     text = page.single(scene["title"], messages.encode(scene))
@@ -314,7 +318,7 @@ def _records(x: object, records: object, up: str) -> Shown:
 def _shown(
     x: object,
     on: object,
-    motion: Motion | None,
+    motion: Motion | WorldMotion | None,
     records: HapticRecords | None,
     up: str,
     stiffness: float | None,
@@ -329,10 +333,10 @@ def _shown(
         raise InputTypeError("on is a Motion: pass it by name, as view(reduced, motion=motion)")
     if isinstance(on, HapticRecords):
         raise InputTypeError("on are records: pass them by name, as view(session, records=records)")
-    if motion is not None and not isinstance(x, Moving):
+    if motion is not None and not isinstance(x, Moving | CompositeBody | World):
         raise InputTypeError(
-            "motion is given, so x must be a ReducedSolid, a ProjectedSolid, a Solid or a Mesh, "
-            f"got {type(x).__name__}"
+            "motion is given, so x must be a ReducedSolid, a ProjectedSolid, a Solid, a Mesh, a "
+            f"CompositeBody or a World, got {type(x).__name__}"
         )
     if values is not None and not isinstance(x, Moving | Surface | Simulation):
         raise InputTypeError(
@@ -357,8 +361,11 @@ def _shown(
         return ShownShapes(x, mesh, up)
     if on is not None:
         raise InputError("on is given, but x has a mesh of its own: leave it out")
+    if motion is not None and isinstance(x, World):
+        return ShownWorldMotion(x, motion, up)
     if motion is not None:
-        return ShownMotion(x, motion, up, values)  # type: ignore[arg-type]
+        model = x.solid if isinstance(x, CompositeBody) else x
+        return ShownMotion(model, motion, up, values)  # type: ignore[arg-type]
     kinds: dict[type, Callable[[], Shown]] = {
         Surface: lambda: ShownSurface(x, up, values),  # type: ignore[arg-type]
         Mesh: lambda: ShownMesh(x, up, values),  # type: ignore[arg-type]
@@ -387,6 +394,8 @@ def _shown(
     hint = ""
     if isinstance(x, str | os.PathLike):
         hint = "; read the file by rf.load, rf.read_surface or rf.read_mesh"
+    elif isinstance(x, WorldMotion):
+        hint = "; pass its world, as view(world, motion=motion)"
     elif isinstance(x, Motion):
         hint = "; pass its model, as view(reduced, motion=motion)"
     elif isinstance(x, PointProxyContact):
@@ -402,7 +411,7 @@ def view(
     x: Any,
     on: Solid | Mesh | ReducedSolid | None = None,
     *,
-    motion: Motion | None = None,
+    motion: Motion | WorldMotion | None = None,
     records: HapticRecords | None = None,
     values: GivenValues | None = None,
     up: str = "z",
@@ -421,10 +430,10 @@ def view(
     of a `ReducedSolid`, `ProjectedSolid` or `Solid` is shown in its present state, which other
     threads may change; its page can run it in real time without other forces, and pull it, for
     which it runs until released. A `FreeBody` or a `World` likewise. Skins and fields of models
-    have a slider for each coordinate, `ControlElements` for shifts and turns of handles; points
-    have a colour for each level, a `CompositeBody` one for each block. A `HapticSession` is
-    followed while it runs, with touching points and forces, and played if its device is a
-    `MouseDevice`.
+    have a slider for each coordinate, `ControlElements` for shifts and turns of handles, a
+    `CompositeBody` for those of its holdable nodes; points have a colour for each level. A
+    `HapticSession` is followed while it runs, with touching points and forces, and played if its
+    device is a `MouseDevice`.
 
     The page is served on this computer only, to those who know its address.
 
@@ -439,8 +448,8 @@ def view(
         Solid or mesh of `Modes` or of a `Basis`; None for others.
     motion
         Recorded motion, which the page plays, of a `ReducedSolid` or `ProjectedSolid`, see
-        `record_motion`; or displacements of a `Solid` or `Mesh`, ``Motion([0.0], [u])`` for one
-        state.
+        `record_motion`, or of a `World`; or displacements of a `Solid` or `Mesh`,
+        ``Motion([0.0], [u])`` for one state.
     records
         Records of a session, which the page plays with the objects of `x`, the session, its
         `Contact` or `PointProxyContact`; a `PlausibilityWarning` follows if they are others.
@@ -501,10 +510,11 @@ def export_html(
     x: Any,
     on: Solid | Mesh | ReducedSolid | None = None,
     *,
-    motion: Motion | None = None,
+    motion: Motion | WorldMotion | None = None,
     records: HapticRecords | None = None,
     values: GivenValues | None = None,
     up: str = "z",
+    progress: Progress = None,
 ) -> None:
     """Write an interactive picture as a page in one file, for any browser.
 
@@ -518,6 +528,9 @@ def export_html(
         Name of the file, ``.html``.
     x, on, motion, records, values, up
         As of `view`.
+    progress
+        Progress bar of the dimples of records: True, False, or None (after two seconds, in a
+        terminal); or a callable ``f(done, total)``.
 
     Raises
     ------
@@ -532,7 +545,7 @@ def export_html(
         The contact in `records` is not that of the objects of `x`, see ``docs/view.md``.
     """
     choice(up, "up", UP)
-    _write(_shown(x, on, motion, records, up, None, values), path)
+    _write(_shown(x, on, motion, records, up, None, values), path, progress)
 
 
 def _in_notebook() -> bool:

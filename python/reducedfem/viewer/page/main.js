@@ -49,8 +49,8 @@ class Page {
     canvas.addEventListener("webglcontextlost", () => location.reload());
     this.hand = new Hand(canvas, this);
     listen(canvas, this);
-    const own = recorded();
-    if (own) this.setScene(own);
+    const own = document.getElementById("recorded");
+    if (own) recorded(own).then((scene) => this.setScene(scene)).catch(failed);
     else {
       this.socket = new Socket({
         scene: (scene) => this.setScene(scene),
@@ -99,7 +99,7 @@ class Page {
     this.panel.setPlaying(this.player?.playing ?? false);
     this.setWire(this.drawing.wire);
     if (this.player instanceof Clip) this.showPlayer();
-    if (first) this.fit();
+    if (first) this.fit(scene.whole);
     this.showLegend();
     this.dirty = true;
   }
@@ -259,8 +259,10 @@ class Page {
     this.showPlayer();
   }
 
-  fit() {
-    const { centre, radius } = this.drawing.bounds();
+  /** Shows all bodies as they are now, or the box of the scene, about its centre. */
+  fit(whole = false) {
+    const box = { centre: [0, 0, 0], radius: 0.5 * this.size() };
+    const { centre, radius } = whole ? box : this.drawing.bounds();
     this.camera.fit(centre, radius);
     this.dirty = true;
   }
@@ -517,11 +519,15 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-try {
-  window.reducedfem = new Page();
-} catch (error) {
+function failed(error) {
   const message = document.getElementById("message");
   message.hidden = false;
   message.textContent = error.message;
   throw error;
+}
+
+try {
+  window.reducedfem = new Page();
+} catch (error) {
+  failed(error);
 }

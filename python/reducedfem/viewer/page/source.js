@@ -61,13 +61,15 @@ export class Socket {
   }
 }
 
-/** Returns the recorded scene in the page; null: there is none. */
-export function recorded() {
-  const element = document.getElementById("recorded");
-  if (!element) return null;
+/** Returns the recorded scene in an element of the page, which is compressed, as a promise. */
+export async function recorded(element) {
+  if (!("DecompressionStream" in window)) {
+    throw new Error("This page needs a browser of the year 2023 or later.");
+  }
   const text = atob(element.textContent);
   const bytes = new Uint8Array(text.length);
   for (let k = 0; k < text.length; ++k) bytes[k] = text.charCodeAt(k);
   element.remove();
-  return decode(bytes.buffer);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return decode(await new Response(stream).arrayBuffer());
 }

@@ -1,9 +1,9 @@
-"""Dimples of local compliance in views of haptic sessions and worlds."""
+"""Dimples of local compliance on surfaces that are drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,31 @@ from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.refine import refined
 from reducedfem.geometry.surface import Surface
-from reducedfem.viewer.parts import Body
 
-__all__ = ["Dimple", "fine_surface", "surface_of"]
+__all__ = ["Dimple", "Drawn", "fine_surface", "surface_of"]
 
 Reals = NDArray[np.float64]
 _AT_REST = 1e-9  # motion of a vertex at fixed nodes, over the largest
+
+
+class Drawn(Protocol):
+    """A surface that may deform by shapes."""
+
+    @property
+    def vertices(self) -> Reals:
+        """Rest positions [m], (v, 3)."""
+
+    @property
+    def triangles(self) -> NDArray[np.int32]:
+        """Vertex indices, (t, 3)."""
+
+    @property
+    def normals(self) -> Reals | None:
+        """Unit normals at rest, (v, 3)."""
+
+    @property
+    def shapes(self) -> Reals | None:
+        """Displacements by each coordinate, (r, v, 3); None: there are none."""
 
 
 def surface_of(mesh: Mesh, local: LocalCompliance) -> Surface:
@@ -37,13 +56,13 @@ def fine_surface(local: LocalCompliance) -> Surface | None:
 
 
 class Dimple:
-    """Dimple of a shell, S f, at the vertices of the body that a view draws.
+    """Dimple of a shell, S f, at the vertices of the surface of its body.
 
     Between the points of the shell it is interpolated; beyond them it fades. Vertices that no
     coordinate moves, those of fixed nodes, and sides of the body without points have none.
     """
 
-    def __init__(self, local: LocalCompliance, body: Body) -> None:
+    def __init__(self, local: LocalCompliance, body: Drawn) -> None:
         shell = local.tree.shell
         self._local, self._body = local, body
         self._number: NDArray[np.int32] | None = None  # None: vertices are points of the shell
