@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import finite_result, integer, reals, require
+from reducedfem.base.check import finite_result, integer, number, reals, require
 from reducedfem.base.memory import available
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
@@ -23,6 +24,7 @@ from reducedfem.solid.solid import Solid
 __all__ = ["LocalCompliance"]
 
 _LARGE = 2e8  # bytes up to which pairs of points are stored, which is quicker than pairs of nodes
+_MOST_ENTRIES = 50_000_000  # of the second order, 200 MB
 _SHARE = 1e-9  # weight of a node that is rounding
 _SOFT = 10.0  # times the compliance of usual points
 _SAMPLES = 200  # of those
@@ -42,7 +44,12 @@ class LocalCompliance:
     With a rigid tree S = G: the shell has the linear statics of the solid, and needs neither a
     model nor a simulation.
 
-    S is linear, in the frame of the body at rest, without inertia and damping of its own. Forces
+    With a `reach`, displacements have the second order of the material, too,
+    ``S f + 1/2 sum T_pqr g_q g_r``, g the forces along the normals of the points and T from the
+    second derivative of the stress at rest. Materials that soften under a tool, as `StVK`, need it.
+    It is bounded, and for `FrictionContact` only: a `World` takes S.
+
+    S is in the frame of the body at rest, without inertia and damping of its own. Forces
     are inaccurate where more points carry forces than a `FrictionContact` has sites
     (`HapticReport.crowded`): use a shell about as coarse as the elements. See
     ``docs/friction.md``. Immutable; contacts of one body share one, and act on each other.
@@ -54,6 +61,9 @@ class LocalCompliance:
         and `solid` has fixed nodes.
     solid
         The unreduced solid, as a mesh with fixed nodes and materials.
+    reach
+        Distance of points that soften each other [m], about the radius of the largest contact;
+        0: S alone.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -75,12 +85,17 @@ class LocalCompliance:
         Points lie in nearly empty cut cells, whose compliance is ten times that of the others.
     """
 
-    __slots__ = ("__weakref__", "_core", "_solid", "_tree")
+    __slots__ = ("__weakref__", "_core", "_reach", "_solid", "_tree")
 
-    def __init__(self, tree: PointTree, solid: Solid, *, progress: Progress = None) -> None:
+    def __init__(
+        self, tree: PointTree, solid: Solid, *, reach: float = 0.0, progress: Progress = None
+    ) -> None:
         require(tree, PointTree, "tree")
         require(solid, Solid, "solid")
         self._tree, self._solid = tree, solid
+        self._reach = number(reach, "reach")
+        if not self._reach >= 0.0:
+            raise InputError(f"reach must not be negative, got {reach}: 0 is without second order")
         model, embedding = tree.reduced, tree.embedding
         if embedding is None or model is None:
             if len(solid.fixed) == 0:
@@ -116,6 +131,18 @@ class LocalCompliance:
                 tell,
                 threads(),
             )
+            if self._reach > 0.0:
+                self._core.add_second(
+                    solid._core,
+                    embedding.nodes,
+                    weights,
+                    tree.shell.normals,
+                    tree.shell.points,
+                    self._reach,
+                    _MOST_ENTRIES,
+                    tell,
+                    threads(),
+                )
         self._warn_of_soft_points(embedding, weights)
 
     def _warn_of_soft_points(self, embedding: Embedding, weights: NDArray[np.float64]) -> None:
@@ -155,6 +182,11 @@ class LocalCompliance:
         The trace of S over that of G: near 0 where the basis has all of it, 1 for a rigid tree.
         """
         return self._core.lacking
+
+    @property
+    def reach(self) -> float:
+        """Distance of points that soften each other [m]; 0: S alone."""
+        return self._reach
 
     @property
     def bytes(self) -> int:
@@ -216,7 +248,7 @@ class LocalCompliance:
 
     def __reduce__(self) -> tuple[Callable[..., LocalCompliance], tuple[Any, ...]]:
         # computed again: S is large, and equal in every bit
-        return LocalCompliance, (self._tree, self._solid)
+        return partial(LocalCompliance, reach=self._reach), (self._tree, self._solid)
 
 
 def _require_memory(needed: float, points: int, nodes: int) -> None:

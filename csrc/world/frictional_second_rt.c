@@ -1,0 +1,155 @@
+// Second order of a local compliance at the sites of a friction cycle (frictional.h).
+//
+// Displacements d are the gradient of the complementary energy W(f) of a dimple.  With its parts
+// W2 = f . S f / 2 and W3 = C(g), g the forces along the directions (linalg/cubic.h), x = W3 / W2,
+//
+//   W = W2 (1 + x / (1 + (x / BOUND)^4)^(1/4)),
+//
+// which is W2 + W3 for small x, and has no more than BOUND beyond W2 under any forces.  Then
+//
+//   d = whole S f + part T(g, g) / 2,   part = (1 + (x / BOUND)^4)^(-5/4),
+//   whole = 1 + part x (x / BOUND)^4.
+//
+// With the derivative D = whole S + part T(g_last, .), the factors kept, d = D f - part T(g_last,
+// g_last) / 2.  Where D might not be semidefinite it is `whole S`: forces are then those of the
+// second order of the last step.
+#include <math.h>
+#include <string.h>
+
+#include "world/frictional.h"
+
+static const double BOUND = 0.5;
+static const double KEPT = 0.5;  // part of S that must keep D definite, along the directions
+
+static int32_t point_of(const rf_world *world, const rf_frictional_site *site) {
+  return world->pair[site->pair]->contact->search.tree->point[site->place];
+}
+
+static const double *direction_of(const rf_frictional_dimple *d, int32_t point) {
+  return d->local->direction + 3 * (int64_t)point;
+}
+
+// Adds a force at a point to the list, which ascends.
+static void add(const rf_frictional_dimple *d, int32_t point, const double force[3]) {
+  rf_frictional_second *s = d->second;
+  const double along = rf_vec3_dot(force, direction_of(d, point));
+  int32_t k = s->n;
+  while (k > 0 && s->point[k - 1] > point) --k;
+  if (k > 0 && s->point[k - 1] == point) {
+    s->force[k - 1] += along;
+    return;
+  }
+  for (int32_t i = s->n; i > k; --i) s->point[i] = s->point[i - 1], s->force[i] = s->force[i - 1];
+  s->point[k] = point;
+  s->force[k] = along;
+  ++s->n;
+}
+
+// Computes the derivative of the second order at the points listed, and their displacements.
+static void evaluate(const rf_frictional_dimple *d) {
+  rf_frictional_second *s = d->second;
+  ++s->lists;
+  rf_cubic_second_rt(d->local->second, s->n, s->point, s->force, s->near, s->matrix);
+  for (int32_t i = 0; i < s->n; ++i) {
+    const double *row = s->matrix + (int64_t)i * s->n;
+    double sum = 0.0;
+    for (int32_t j = 0; j < s->n; ++j) sum += row[j] * s->force[j];
+    s->more[i] = 0.5 * sum;
+    s->at[s->point[i]] = i;
+    s->in[s->point[i]] = s->lists;
+  }
+}
+
+void rf_frictional_second_begin_rt(rf_frictional *c, const rf_world *world,
+                                   rf_frictional_dimple *d) {
+  rf_frictional_second *s = d->second;
+  double linear = 0.0, cubic = 0.0;
+  s->n = 0;
+  for (int32_t i = 0; i < c->n_sites; ++i) {
+    const rf_frictional_site *site = &c->site[i];
+    if (c->pair[site->pair].dimple != d || !(c->forces[3 * i] > 0.0)) continue;
+    const double *force = rf_frictional_law_rt(world, site->pair)->of[site->place].force;
+    double way[3];
+    rf_frictional_linear_rt(d, point_of(world, site), way);
+    linear += 0.5 * rf_vec3_dot(way, force);
+    add(d, point_of(world, site), force);
+  }
+  evaluate(d);
+  for (int32_t i = 0; i < s->n; ++i) cubic += s->force[i] * s->more[i] / 3.0;
+  const double x = linear > 0.0 ? cubic / linear : 0.0, over = x / BOUND * (x / BOUND);
+  const double root = sqrt(sqrt(1.0 + over * over));
+  s->part = 1.0 / (root * (1.0 + over * over));
+  s->whole = 1.0 + s->part * x * over * over;
+  if (!(isfinite(s->whole) && isfinite(s->part))) s->whole = 1.0, s->part = 0.0;
+}
+
+void rf_frictional_second_move_rt(const rf_frictional_dimple *d, int32_t point, double out[3]) {
+  const rf_frictional_second *s = d->second;
+  const double *direction = direction_of(d, point);
+  const double more = s->in[point] == s->lists ? s->part * s->more[s->at[point]] : 0.0;
+  for (int k = 0; k < 3; ++k) out[k] = s->whole * out[k] + more * direction[k];
+}
+
+void rf_frictional_second_sites_rt(rf_frictional *c, const rf_world *world,
+                                   rf_frictional_dimple *d) {
+  d->second->n = 0;
+  for (int32_t i = 0; i < c->n_sites; ++i) {
+    const rf_frictional_site *site = &c->site[i];
+    const double none[3] = {0.0, 0.0, 0.0};
+    if (c->pair[site->pair].dimple == d)
+      add(d, point_of(world, site), site->bore ? site->last.force : none);
+  }
+  evaluate(d);
+}
+
+void rf_frictional_second_note_rt(rf_frictional_dimple *d, int32_t p, int32_t q,
+                                  const double block[9]) {
+  rf_frictional_second *s = d->second;
+  const double *a = direction_of(d, p), *b = direction_of(d, q);
+  const int64_t i = s->at[p], j = s->at[q];
+  double sum = 0.0;
+  for (int k = 0; k < 3; ++k) sum += a[k] * rf_vec3_dot(block + 3 * k, b);
+  s->normal[i * s->n + j] = s->normal[j * s->n + i] =
+      KEPT * sum + s->part * s->matrix[i * s->n + j];
+}
+
+// True if a matrix has a Cholesky factor, which replaces its lower triangle.
+static bool is_definite(int32_t n, double *a) {
+  for (int32_t i = 0; i < n; ++i)
+    for (int32_t j = 0; j <= i; ++j) {
+      const double *row = a + (int64_t)i * n, *other = a + (int64_t)j * n;
+      double sum = row[j];
+      for (int32_t k = 0; k < j; ++k) sum -= row[k] * other[k];
+      if (i == j && !(sum > 0.0)) return false;
+      a[(int64_t)i * n + j] = i == j ? sqrt(sum) : sum / other[j];
+    }
+  return true;
+}
+
+void rf_frictional_second_put_rt(rf_frictional *c, const rf_world *world, rf_frictional_dimple *d,
+                                 const double *axes) {
+  const rf_frictional_second *s = d->second;
+  const bool definite = is_definite(s->n, s->normal);
+  const size_t rows = 3 * (size_t)c->n_sites;
+  double along[3 * RF_SITES_MOST];
+  for (int32_t i = 0; i < c->n_sites; ++i) {
+    rf_frictional_site *site = &c->site[i];
+    if (c->pair[site->pair].dimple != d) continue;
+    const int32_t p = point_of(world, site), at = s->at[p];
+    const double constant = (definite ? -1.0 : 1.0) * s->part * s->more[at];
+    for (int k = 0; k < 3; ++k) {
+      along[3 * i + k] = rf_vec3_dot(axes + 9 * i + 3 * k, direction_of(d, p));
+      site->constant[k] = constant * along[3 * i + k];
+    }
+    for (int32_t j = 0; definite && j <= i; ++j) {
+      if (c->pair[c->site[j].pair].dimple != d) continue;
+      const int32_t q = s->at[point_of(world, &c->site[j])];
+      const double value = s->part * s->matrix[(int64_t)at * s->n + q];
+      for (size_t k = 0; k < 9; ++k) {
+        const size_t row = 3 * (size_t)i + k / 3, column = 3 * (size_t)j + k % 3;
+        c->local_matrix[row * rows + column] += value * along[row] * along[column];
+        if (i != j) c->local_matrix[column * rows + row] = c->local_matrix[row * rows + column];
+      }
+    }
+  }
+}
