@@ -21,13 +21,15 @@ typedef struct work {
   double reach;
   rf_cubic *cubic;
   const rf_green_columns *columns;
-  int32_t n_nodes;   // of elements near a point
-  int32_t *node;     // of the mesh                                      (n_nodes)
-  int32_t *place;    // of a node of the mesh among these, -1: not one   (mesh n_nodes)
+  int32_t n_nodes;               // of elements near a point
+  int32_t *node;                 // of the mesh                                      (n_nodes)
+  int32_t *place;                // of a node of the mesh among these, -1: not one   (mesh n_nodes)
   int32_t n_elements, *element;  // near a point                         (n_elements)
-  float *field;      // u_p at these nodes                               (n, n_nodes, 3)
-  int64_t scratch;   // doubles of each worker
-  double *gradient;  // of all workers: of u, and P
+  float *field;                  // u_p at these nodes                               (n, n_nodes, 3)
+  float *modelled;               // v_p likewise; NULL: no model
+  double *coordinates;           // of v_p                                        (n, r)
+  int64_t scratch;               // doubles of each worker
+  double *gradient;              // of all workers: of u, and P
 } work;
 
 // A ball around an element.
@@ -104,11 +106,57 @@ static rf_status field_task(void *context, int64_t p, int worker, rf_error *err)
   return RF_OK;
 }
 
+// Coordinates of the model under unit forces.
+static rf_status solve_model(work *w, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_green_points *points = w->points;
+  const int r = points->r, n = points->n;
+  const int64_t nodes = w->solid->mesh->n_nodes;
+  const double one = 1.0;
+  double *root = NULL;
+  int info = 0;
+  RF_ALLOC(w->modelled, 3 * (int64_t)n * w->n_nodes);
+  RF_ALLOC(w->coordinates, (int64_t)n * r);
+  RF_ALLOC(root, (int64_t)r * r);
+  memcpy(root, points->stiffness, (size_t)r * (size_t)r * sizeof *root);
+  for (int64_t a = 0; a < (int64_t)n * points->corners; ++a)
+    for (int32_t k = 0; points->weight[a] != 0.0 && k < r; ++k)
+      w->coordinates[a / points->corners * r + k] +=
+          points->weight[a] * rf_vec3_dot(points->basis + 3 * (k * nodes + points->node[a]),
+                                          points->direction + 3 * (a / points->corners));
+  rf_blas_serial_begin();
+  dpotrf_("L", &r, root, &r, &info);
+  if (info == 0) dtrsm_("L", "L", "N", "N", &r, &n, &one, root, &r, w->coordinates, &r);
+  if (info == 0) dtrsm_("L", "L", "T", "N", &r, &n, &one, root, &r, w->coordinates, &r);
+  rf_blas_serial_end();
+  if (info != 0)
+    st = rf_fail(err, RF_ERR_SINGULAR,
+                 "the stiffness of the solid in the basis is not positive definite");
+done:
+  rf_free(root);
+  return st;
+}
+
+static rf_status model_task(void *context, int64_t p, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const work *w = context;
+  const int32_t r = w->points->r;
+  float *field = w->modelled + 3 * p * w->n_nodes;
+  for (int32_t k = 0; k < r; ++k) {
+    const double *shape = w->points->basis + 3 * (int64_t)k * w->solid->mesh->n_nodes;
+    for (int32_t i = 0; i < w->n_nodes; ++i)
+      for (int c = 0; c < 3; ++c)
+        field[3 * (int64_t)i + c] +=
+            (float)(w->coordinates[p * r + k] * shape[3 * (int64_t)w->node[i] + c]);
+  }
+  return RF_OK;
+}
+
 // Gradient of the field of a point at a quadrature point.
-static void gradient_of(const work *w, int32_t p, const int32_t *corner, const double *shape,
-                        double G[9]) {
+static void gradient_of(const work *w, const float *fields, int32_t p, const int32_t *corner,
+                        const double *shape, double G[9]) {
   const int nodes = (int)w->solid->mesh->type;
-  const float *field = w->field + 3 * (int64_t)p * w->n_nodes;
+  const float *field = fields + 3 * (int64_t)p * w->n_nodes;
   memset(G, 0, 9 * sizeof *G);
   for (int a = 0; a < nodes; ++a) {
     const int32_t at = w->place[corner[a]];
@@ -119,9 +167,9 @@ static void gradient_of(const work *w, int32_t p, const int32_t *corner, const d
   }
 }
 
-// Adds an element to the entries of point p, sum (m, m).
-static void add_element(const work *w, int32_t p, int32_t e, double *gradient, double *stress,
-                        double *sum) {
+// Adds an element to the entries of point p, sum (m, m), with a factor for some fields.
+static void add_element(const work *w, const float *fields, double factor, int32_t p, int32_t e,
+                        double *gradient, double *stress, double *sum) {
   const rf_solid *s = w->solid;
   const int32_t *near = w->cubic->near + w->cubic->first[p];
   const int m = (int)(w->cubic->first[p + 1] - w->cubic->first[p]), nodes = (int)s->mesh->type;
@@ -134,7 +182,7 @@ static void add_element(const work *w, int32_t p, int32_t e, double *gradient, d
     const int some = count - first < POINTS ? count - first : POINTS, k = 9 * some;
     for (int a = 0; a < m; ++a)
       for (int g = 0; g < some; ++g)
-        gradient_of(w, near[a], corner, shape + 3 * (int64_t)nodes * (first + g),
+        gradient_of(w, fields, near[a], corner, shape + 3 * (int64_t)nodes * (first + g),
                     gradient + (int64_t)k * a + 9 * g);
     const double *own = gradient + (int64_t)k * (m - 1);
     for (int a = 0; a < m; ++a)
@@ -142,7 +190,7 @@ static void add_element(const work *w, int32_t p, int32_t e, double *gradient, d
         double *P = stress + (int64_t)k * a + 9 * g;
         material->law->second[0](material->parameter, own + 9 * g,
                                  gradient + (int64_t)k * a + 9 * g, P);
-        for (int i = 0; i < 9; ++i) P[i] *= -volume[first + g];
+        for (int i = 0; i < 9; ++i) P[i] *= -factor * volume[first + g];
       }
     dgemm_("T", "N", &m, &m, &k, &one, stress, &k, gradient, &k, &one, sum, &m);
   }
@@ -160,7 +208,9 @@ static rf_status entry_task(void *context, int64_t task, int worker, rf_error *e
   memset(sum, 0, (size_t)(m * m) * sizeof *sum);
   for (int32_t k = 0; k < w->n_elements; ++k) {
     const ball b = ball_of(w->solid->mesh, w->element[k]);
-    if (is_near(w, p, &b)) add_element(w, p, w->element[k], gradient, stress, sum);
+    if (!is_near(w, p, &b)) continue;
+    add_element(w, w->field, 1.0, p, w->element[k], gradient, stress, sum);
+    if (w->modelled) add_element(w, w->modelled, -1.0, p, w->element[k], gradient, stress, sum);
   }
   float *entry = c->entry + c->at[p];
   for (int64_t a = 0; a < m; ++a)
@@ -190,6 +240,10 @@ rf_status rf_green_second(const rf_solid *solid, const rf_run *run, const rf_gre
   RF_TRY(rf_green_columns_create(solid, modes, run, w.n_nodes, w.node, &columns, err));
   w.columns = columns;
   RF_TRY(rf_run_tasks(&first, points->n, 1, field_task, &w, err));
+  if (points->r > 0) {
+    RF_TRY(solve_model(&w, err));
+    RF_TRY(rf_run_tasks(run, points->n, 0, model_task, &w, err));
+  }
   const int64_t widest = w.cubic->widest;
   w.scratch = 18 * POINTS * widest + widest * widest;
   RF_ALLOC(w.gradient, run->threads * w.scratch);
@@ -206,6 +260,8 @@ done:
   rf_free(w.node);
   rf_free(w.place);
   rf_free(w.field);
+  rf_free(w.modelled);
+  rf_free(w.coordinates);
   rf_free(w.gradient);
   rf_cubic_free(w.cubic);
   return st;

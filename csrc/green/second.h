@@ -24,6 +24,11 @@ typedef struct rf_green_points {
   const double *weight;     // zero at nodes that are fixed                  (n, corners)
   const double *direction;  // unit vectors                                  (n, 3)
   const double *place;      // at rest, m                                    (n, 3)
+  // A reduced model of the solid, whose own second order is not a part of T: T is that of u less
+  // that of v = U (U^T K U)^-1 U^T f.
+  int32_t r;                // 0: none
+  const double *basis;      // U, zero at fixed nodes                        (r, n_nodes, 3)
+  const double *stiffness;  // U^T K U                                       (r, r)
 } rf_green_points;
 
 // Makes T of points at most `reach` apart.  RF_ERR_ARG: it would have more than `most` entries.

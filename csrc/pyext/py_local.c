@@ -131,17 +131,20 @@ done:
   return out;
 }
 
-PyDoc_STRVAR(add_second_doc,
-             "add_second($self, solid, nodes, weights, directions, places, reach, most, progress,\n"
-             "           threads, /)\n--\n\n"
-             "Add the second order of points up to a distance apart, in at most so many entries;\n"
-             "once, before the object is used. Weights are zero at fixed nodes.");
+PyDoc_STRVAR(
+    add_second_doc,
+    "add_second($self, solid, nodes, weights, directions, places, basis, stiffness, reach,\n"
+    "           most, progress, threads, /)\n--\n\n"
+    "Add the second order of points up to a distance apart, in at most so many entries;\n"
+    "once, before the object is used. Weights are zero at fixed nodes, and the basis\n"
+    "(r, n, 3), with its stiffness (r, r), is that of all nodes.");
 static PyObject *add_second(PyObject *self, PyObject *args) {
   rf_contact_local *l = py_held(self);
   py_state *state = py_state_of_object(self);
   PyObject *solid_obj, *nodes_obj, *weights_obj, *directions_obj, *places_obj, *progress;
+  PyObject *basis_obj, *stiffness_obj;
   PyObject *out = NULL;
-  py_in nodes = {0}, weights = {0}, directions = {0}, places = {0};
+  py_in nodes = {0}, weights = {0}, directions = {0}, places = {0}, basis = {0}, stiffness = {0};
   rf_cubic *second = NULL;
   rf_error err = {0};
   rf_status st;
@@ -149,8 +152,9 @@ static PyObject *add_second(PyObject *self, PyObject *args) {
   double reach;
   long long most;
   int threads;
-  if (!PyArg_ParseTuple(args, "OOOOOdLOi:add_second", &solid_obj, &nodes_obj, &weights_obj,
-                        &directions_obj, &places_obj, &reach, &most, &progress, &threads))
+  if (!PyArg_ParseTuple(args, "OOOOOOOdLOi:add_second", &solid_obj, &nodes_obj, &weights_obj,
+                        &directions_obj, &places_obj, &basis_obj, &stiffness_obj, &reach, &most,
+                        &progress, &threads))
     return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
   if (!solid || py_run_init(state, &run, progress, threads) < 0) return NULL;
@@ -159,15 +163,24 @@ static PyObject *add_second(PyObject *self, PyObject *args) {
                 solid->mesh->n_nodes - 1) < 0 ||
       py_in_f64(&weights, weights_obj, "weights", 2, nodes.shape) < 0 ||
       py_in_f64(&directions, directions_obj, "directions", 2, vectors) < 0 ||
-      py_in_f64(&places, places_obj, "places", 2, vectors) < 0)
+      py_in_f64(&places, places_obj, "places", 2, vectors) < 0 ||
+      py_in_f64(&basis, basis_obj, "basis", 3, (npy_intp[]){PY_ANY, solid->mesh->n_nodes, 3}) < 0 ||
+      py_in_f64(&stiffness, stiffness_obj, "stiffness", 2,
+                (npy_intp[]){basis.shape[0], basis.shape[0]}) < 0)
     goto done;
   if (l->second) {
     py_fail(state, PY_INPUT_ERROR, "the local compliance has a second order already");
     goto done;
   }
-  const rf_green_points points = {l->n_points,  (int32_t)nodes.shape[1],
-                                  nodes.data,   weights.data,
-                                  directions.data, places.data};
+  const rf_green_points points = {.n = l->n_points,
+                                  .corners = (int32_t)nodes.shape[1],
+                                  .node = nodes.data,
+                                  .weight = weights.data,
+                                  .direction = directions.data,
+                                  .place = places.data,
+                                  .r = (int32_t)basis.shape[0],
+                                  .basis = basis.data,
+                                  .stiffness = stiffness.data};
   Py_BEGIN_ALLOW_THREADS
   st = rf_green_second(solid, &run.run, &points, reach, most, &second, &err);
   if (st >= 0) st = rf_contact_local_take_second(l, second, points.direction, &err);
@@ -179,6 +192,8 @@ done:
   py_in_release(&weights);
   py_in_release(&directions);
   py_in_release(&places);
+  py_in_release(&basis);
+  py_in_release(&stiffness);
   return out;
 }
 
@@ -198,8 +213,8 @@ static PyObject *second(PyObject *self, PyObject *args) {
   const int32_t *at = points.data;
   for (npy_intp k = 1; k < points.shape[0]; ++k)
     if (at[k] <= at[k - 1]) {
-      py_fail(py_state_of_object(self), PY_INPUT_ERROR, "points[%zd] is %d after %d", k,
-              (int)at[k], (int)at[k - 1]);
+      py_fail(py_state_of_object(self), PY_INPUT_ERROR, "points[%zd] is %d after %d", k, (int)at[k],
+              (int)at[k - 1]);
       goto done;
     }
   out = py_new_f64(2, (npy_intp[]){points.shape[0], points.shape[0]});

@@ -89,8 +89,7 @@ done:
   return st;
 }
 
-static rf_status add_second(const rf_contact_local *local, rf_frictional_dimple *d,
-                            rf_error *err) {
+static rf_status add_second(const rf_contact_local *local, rf_frictional_dimple *d, rf_error *err) {
   rf_status st = RF_OK;
   const int64_t most = local->n_points < RF_SITES_MOST ? local->n_points : RF_SITES_MOST;
   RF_ALLOC(d->second, 1);

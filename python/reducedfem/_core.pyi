@@ -577,6 +577,8 @@ class LocalCompliance:
         weights: ArrayLike,
         directions: ArrayLike,
         places: ArrayLike,
+        basis: ArrayLike,
+        stiffness: ArrayLike,
         reach: float,
         most: int,
         progress: Callable[[int, int], object] | None,

@@ -46,7 +46,7 @@ class LocalCompliance:
 
     With a `reach`, displacements have the second order of the material, too,
     ``S f + 1/2 sum T_pqr g_q g_r``, g the forces along the normals of the points and T from the
-    second derivative of the stress at rest. Materials that soften under a tool, as `StVK`, need it.
+    second derivative of the stress at rest, less that of the model. Materials that soften under a tool, as `StVK`, need it.
     It is bounded, and for `FrictionContact` only: a `World` takes S.
 
     S is in the frame of the body at rest, without inertia and damping of its own. Forces
@@ -138,6 +138,8 @@ class LocalCompliance:
                     weights,
                     tree.shell.normals,
                     tree.shell.points,
+                    basis,
+                    stiffness,
                     self._reach,
                     _MOST_ENTRIES,
                     tell,

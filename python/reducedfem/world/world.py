@@ -244,6 +244,11 @@ class World:
             require(local, LocalCompliance, "local", " or None")
             if local.tree is not tree:
                 raise InputError("local is of another tree; pass tree=local.tree")
+            if local.reach > 0.0:
+                raise InputError(
+                    f"local has a reach of {local.reach:g} m, but a World takes local compliances "
+                    "without second order: make it with reach=0"
+                )
             if isinstance(field, Field) and local.tree.reduced is not None:
                 raise InputError(
                     "field is one at rest, but the tree of local has a model, by whose coordinates "
