@@ -11,7 +11,8 @@
 #include "linalg/vec3.h"
 #include "modes/modes.h"
 
-static const double BEYOND = 1.5;  // times the reach: distance of elements from points
+// Distance of elements from points, over the reach and over their own size.
+static const double BEYOND = 1.5, AROUND = 2.0;
 
 enum { POINTS = 27 };  // most quadrature points of an element at a time
 
@@ -56,10 +57,10 @@ static ball ball_of(const rf_mesh *mesh, int32_t e) {
 
 static bool is_near(const work *w, int32_t p, const ball *b) {
   const double *place = w->points->place + 3 * (int64_t)p;
-  return apart(place, b->middle) <= b->radius + BEYOND * w->reach;
+  return apart(place, b->middle) <= AROUND * b->radius + BEYOND * w->reach;
 }
 
-// Lists elements near points, and their nodes.
+// Lists elements near points, and their nodes; those of points are among them.
 static rf_status list_elements(work *w, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *mesh = w->solid->mesh;
@@ -75,6 +76,8 @@ static rf_status list_elements(work *w, rf_error *err) {
     w->element[w->n_elements++] = e;
     for (int a = 0; a < nodes; ++a) w->place[mesh->elements[(int64_t)nodes * e + a]] = 1;
   }
+  for (int64_t a = 0; a < (int64_t)w->points->n * w->points->corners; ++a)
+    if (w->points->weight[a] != 0.0) w->place[w->points->node[a]] = 1;
   for (int32_t k = 0; k < mesh->n_nodes; ++k) {
     const bool used = w->place[k] && w->solid->free_of[k] >= 0;
     w->place[k] = used ? w->n_nodes : -1;
@@ -222,6 +225,19 @@ static rf_status entry_task(void *context, int64_t task, int worker, rf_error *e
   return RF_OK;
 }
 
+static rf_status check(const work *w, rf_error *err) {
+  const rf_green_points *points = w->points;
+  if (!(isfinite(w->reach) && w->reach > 0.0))
+    return rf_fail(err, RF_ERR_ARG, "reach must be finite and positive, got %g", w->reach);
+  if (w->solid->constrained)
+    return rf_fail(err, RF_ERR_ARG, "the mesh has constrained nodes, which have no second order");
+  for (int64_t a = 0; a < (int64_t)points->n * points->corners; ++a)
+    if (points->weight[a] != 0.0 && !(w->solid->free_of[points->node[a]] >= 0))
+      return rf_fail(err, RF_ERR_ARG, "node %d of point %lld is fixed, but has the weight %g",
+                     (int)points->node[a], (long long)(a / points->corners), points->weight[a]);
+  return RF_OK;
+}
+
 rf_status rf_green_second(const rf_solid *solid, const rf_run *run, const rf_green_points *points,
                           double reach, int64_t most, rf_cubic **out, rf_error *err) {
   rf_status st = RF_OK;
@@ -233,6 +249,7 @@ rf_status rf_green_second(const rf_solid *solid, const rf_run *run, const rf_gre
   rf_run_part rest = {run, points->n, 2 * (int64_t)points->n, 2 * (int64_t)points->n};
   rf_run second = rf_run_of_part(&rest);
   *out = NULL;
+  RF_TRY(check(&w, err));
   RF_TRY(rf_cubic_create(points->n, points->place, reach, most, &w.cubic, err));
   RF_TRY(list_elements(&w, err));
   RF_ALLOC(w.field, 3 * (int64_t)points->n * w.n_nodes);

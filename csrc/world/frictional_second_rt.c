@@ -18,7 +18,7 @@
 
 #include "world/frictional.h"
 
-static const double BOUND = 0.5;
+static const double BOUND = 0.25;
 static const double KEPT = 0.5;  // part of S that must keep D definite, along the directions
 
 static int32_t point_of(const rf_world *world, const rf_frictional_site *site) {
