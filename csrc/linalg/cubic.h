@@ -6,6 +6,7 @@
 #ifndef RF_LINALG_CUBIC_H
 #define RF_LINALG_CUBIC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -25,8 +26,9 @@ RF_MUST_CHECK rf_status rf_cubic_create(int32_t n, const double *place, double r
 void rf_cubic_free(rf_cubic *c);  // NULL is fine
 
 // Computes the second derivative sum_k T_ijk g_k for some numbers, distinct and ascending; others
-// have g = 0.  g (count), matrix (count, count); local (count) is scratch.
+// have g = 0.  g (count), matrix (count, count); local (count) is scratch.  Unless `all`, entries
+// of two numbers with g = 0 are left out.
 void rf_cubic_second_rt(const rf_cubic *c, int32_t count, const int32_t *number, const double *g,
-                        int32_t *local, double *matrix);
+                        bool all, int32_t *local, double *matrix);
 
 #endif

@@ -13,7 +13,7 @@ static void find(const rf_cubic *c, int32_t i, const int32_t *number, int32_t *l
 }
 
 void rf_cubic_second_rt(const rf_cubic *c, int32_t count, const int32_t *number, const double *g,
-                        int32_t *local, double *matrix) {
+                        bool all, int32_t *local, double *matrix) {
   memset(matrix, 0, (size_t)count * (size_t)count * sizeof *matrix);
   for (int32_t i = 0; i < count; ++i) {
     double *row = matrix + (int64_t)i * count;
@@ -21,10 +21,11 @@ void rf_cubic_second_rt(const rf_cubic *c, int32_t count, const int32_t *number,
     for (int32_t j = 0; j <= i; ++j) {
       const float *entry = c->entry + c->at[number[i]] + (int64_t)local[j] * (local[j] + 1) / 2;
       double *lower = matrix + (int64_t)j * count;
-      if (local[j] < 0) continue;
+      const int given = (g[i] != 0.0) + (g[j] != 0.0);
+      if (local[j] < 0 || (!all && given == 0)) continue;
       // below the diagonal: an entry of three numbers is in three places, of two of them in two
       for (int32_t k = 0; k <= j; ++k) {
-        if (local[k] < 0) continue;
+        if (local[k] < 0 || (!all && given < 2 && g[k] == 0.0)) continue;
         const double t = (double)entry[local[k]];
         row[j] += t * g[k];
         if (k != j) row[k] += t * g[j];

@@ -224,7 +224,8 @@ static PyObject *second(PyObject *self, PyObject *args) {
     PyErr_NoMemory();
   }
   if (out && l->second)
-    rf_cubic_second_rt(l->second, (int32_t)points.shape[0], at, forces.data, near, py_f64(out));
+    rf_cubic_second_rt(l->second, (int32_t)points.shape[0], at, forces.data, true, near,
+                       py_f64(out));
   else if (out)
     memset(py_f64(out), 0, (size_t)(points.shape[0] * points.shape[0]) * sizeof(double));
 done:

@@ -9,7 +9,8 @@
 
 static void release_second(rf_frictional_second *s) {
   if (!s) return;
-  void *const its[] = {s->point, s->force, s->matrix, s->normal, s->more, s->near, s->at, s->in};
+  void *const its[] = {s->point, s->force, s->matrix, s->bearing, s->normal,
+                       s->root,  s->more,  s->near,   s->at,      s->in};
   for (size_t i = 0; i < sizeof its / sizeof *its; ++i) rf_free(its[i]);
   rf_free(s);
 }
@@ -98,7 +99,9 @@ static rf_status add_second(const rf_contact_local *local, rf_frictional_dimple 
   RF_ALLOC(s->point, most);
   RF_ALLOC(s->force, most);
   RF_ALLOC(s->matrix, most * most);
+  RF_ALLOC(s->bearing, most);
   RF_ALLOC(s->normal, most * most);
+  RF_ALLOC(s->root, most * most);
   RF_ALLOC(s->more, most);
   RF_ALLOC(s->near, most);
   RF_ALLOC(s->at, local->n_points);

@@ -85,12 +85,15 @@ typedef struct rf_frictional_second {
   int32_t n;
   int32_t *point;  // ascending                                                   (most)
   double *force;   // of the last step along their directions, N                  (most)
-  double *matrix;  // sum_r T_pqr g_r, m/N                                        (n, n)
-  double *normal;  // part of S_pq and this, along the directions                 (n, n)
-  double *more;    // half of matrix g, m                                         (most)
-  int32_t *near;   // scratch                                                     (most)
-  int32_t *at;     // number of a point among these                               (n_points)
-  int64_t *in;     // in which list it has that number                            (n_points)
+  double *matrix;  // sum_r T_pqr g_r, m/N, of one with a force or two            (n, n)
+  int32_t n_bearing;
+  int32_t *bearing;  // number among those with forces, -1: none                  (most)
+  double *normal;    // S_pq of these, along the directions            (n_bearing, n_bearing)
+  double *root;      // scratch                                                   (likewise)
+  double *more;      // half of matrix g, m                                         (most)
+  int32_t *near;     // scratch                                                     (most)
+  int32_t *at;       // number of a point among these                               (n_points)
+  int64_t *in;       // in which list it has that number                            (n_points)
   int64_t lists;
   double whole, part;  // factors of S and T by the bound
 } rf_frictional_second;

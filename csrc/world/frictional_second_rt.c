@@ -10,16 +10,18 @@
 //   d = whole S f + part T(g, g) / 2,   part = (1 + (x / BOUND)^4)^(-5/4),
 //   whole = 1 + part x (x / BOUND)^4.
 //
-// With the derivative D = whole S + part T(g_last, .), the factors kept, d = D f - part T(g_last,
-// g_last) / 2.  Where D might not be semidefinite it is `whole S`: forces are then those of the
-// second order of the last step.
+// At points that bore forces in the last step, d is linearized there, by the derivative D = whole S
+// + share part T(g_last, .), the factors kept.  The share is 1, or less where D might not be
+// semidefinite, as on shells that are much denser than the elements.  Forces at rest do not depend
+// on it.
 #include <math.h>
 #include <string.h>
 
 #include "world/frictional.h"
 
 static const double BOUND = 0.25;
-static const double KEPT = 0.5;  // part of S that must keep D definite, along the directions
+static const double KEPT = 0.5;   // part of S that must keep D definite, along the directions
+static const double LEAST = 0.1;  // share below which it is zero
 
 static int32_t point_of(const rf_world *world, const rf_frictional_site *site) {
   return world->pair[site->pair]->contact->search.tree->point[site->place];
@@ -49,12 +51,14 @@ static void add(const rf_frictional_dimple *d, int32_t point, const double force
 static void evaluate(const rf_frictional_dimple *d) {
   rf_frictional_second *s = d->second;
   ++s->lists;
-  rf_cubic_second_rt(d->local->second, s->n, s->point, s->force, s->near, s->matrix);
+  s->n_bearing = 0;
+  rf_cubic_second_rt(d->local->second, s->n, s->point, s->force, false, s->near, s->matrix);
   for (int32_t i = 0; i < s->n; ++i) {
     const double *row = s->matrix + (int64_t)i * s->n;
     double sum = 0.0;
     for (int32_t j = 0; j < s->n; ++j) sum += row[j] * s->force[j];
     s->more[i] = 0.5 * sum;
+    s->bearing[i] = s->force[i] != 0.0 ? s->n_bearing++ : -1;
     s->at[s->point[i]] = i;
     s->in[s->point[i]] = s->lists;
   }
@@ -106,11 +110,11 @@ void rf_frictional_second_note_rt(rf_frictional_dimple *d, int32_t p, int32_t q,
                                   const double block[9]) {
   rf_frictional_second *s = d->second;
   const double *a = direction_of(d, p), *b = direction_of(d, q);
-  const int64_t i = s->at[p], j = s->at[q];
+  const int64_t i = s->bearing[s->at[p]], j = s->bearing[s->at[q]];
   double sum = 0.0;
+  if (i < 0 || j < 0) return;
   for (int k = 0; k < 3; ++k) sum += a[k] * rf_vec3_dot(block + 3 * k, b);
-  s->normal[i * s->n + j] = s->normal[j * s->n + i] =
-      KEPT * sum + s->part * s->matrix[i * s->n + j];
+  s->normal[i * s->n_bearing + j] = s->normal[j * s->n_bearing + i] = sum;
 }
 
 // True if a matrix has a Cholesky factor, which replaces its lower triangle.
@@ -126,25 +130,42 @@ static bool is_definite(int32_t n, double *a) {
   return true;
 }
 
+// Returns the largest share with which D is semidefinite, by halves.
+static double share_of(const rf_frictional_second *s, double compliance) {
+  for (double share = 1.0; share > LEAST; share *= 0.5) {
+    for (int64_t i = 0; i < s->n; ++i)
+      for (int64_t j = 0; j < s->n; ++j) {
+        const int64_t a = s->bearing[i], b = s->bearing[j], at = a * s->n_bearing + b;
+        if (a < 0 || b < 0) continue;
+        const double own = s->normal[at] + (i == j ? compliance : 0.0);
+        s->root[at] = KEPT * own + share * s->part * s->matrix[i * s->n + j];
+      }
+    if (is_definite(s->n_bearing, s->root)) return share;
+  }
+  return 0.0;
+}
+
 void rf_frictional_second_put_rt(rf_frictional *c, const rf_world *world, rf_frictional_dimple *d,
                                  const double *axes) {
   const rf_frictional_second *s = d->second;
-  const bool definite = is_definite(s->n, s->normal);
+  const double share = share_of(s, c->yielding);
   const size_t rows = 3 * (size_t)c->n_sites;
   double along[3 * RF_SITES_MOST];
   for (int32_t i = 0; i < c->n_sites; ++i) {
     rf_frictional_site *site = &c->site[i];
     if (c->pair[site->pair].dimple != d) continue;
     const int32_t p = point_of(world, site), at = s->at[p];
-    const double constant = (definite ? -1.0 : 1.0) * s->part * s->more[at];
+    const bool bears = s->bearing[at] >= 0;
+    const double constant = (bears ? 1.0 - 2.0 * share : 1.0) * s->part * s->more[at];
     for (int k = 0; k < 3; ++k) {
       along[3 * i + k] = rf_vec3_dot(axes + 9 * i + 3 * k, direction_of(d, p));
       site->constant[k] = constant * along[3 * i + k];
     }
-    for (int32_t j = 0; definite && j <= i; ++j) {
+    for (int32_t j = 0; bears && j <= i; ++j) {
       if (c->pair[c->site[j].pair].dimple != d) continue;
       const int32_t q = s->at[point_of(world, &c->site[j])];
-      const double value = s->part * s->matrix[(int64_t)at * s->n + q];
+      if (s->bearing[q] < 0) continue;
+      const double value = share * s->part * s->matrix[(int64_t)at * s->n + q];
       for (size_t k = 0; k < 9; ++k) {
         const size_t row = 3 * (size_t)i + k / 3, column = 3 * (size_t)j + k % 3;
         c->local_matrix[row * rows + column] += value * along[row] * along[column];
