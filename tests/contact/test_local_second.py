@@ -203,7 +203,7 @@ def test_forces_are_those_of_the_law(depth, least, most):
 
 
 @pytest.mark.parametrize("depth", [1e-3, 8e-3])
-def test_pressing_and_letting_go_gives_no_energy_to_the_hand(depth):
+def test_pressing_and_lifting_gives_no_energy_to_the_hand(depth):
     one = Pressed(WHOLE)
     way = np.concatenate([held(depth, 400), held(depth, 400)[::-1]])
     records = one.run(way)
