@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 
 import reducedfem as rf
 from failures import fail_each_allocation
-from friction_sessions import run
+from friction_sessions import run, session
 from shapes import box_hexes
 
 DEEP = 0.02  # m, of the block
@@ -228,6 +228,8 @@ def test_wrong_reaches_are_refused():
     with pytest.raises(rf.InputTypeError, match="reach must be a number"):
         rf.LocalCompliance(tree, solid, reach="far")
     local = rf.LocalCompliance(tree, solid, reach=0.01)
+    text = "4 points, all of the compliance, no model, second order within 0.01 m"
+    assert text in repr(local)
     again = pickle.loads(pickle.dumps(local))
     assert again.reach == local.reach == 0.01
     np.testing.assert_array_equal(found_triples(again, 4), found_triples(local, 4))
@@ -265,4 +267,11 @@ def test_the_core_trusts_no_argument():
     assert not rf.LocalCompliance(rf.PointTree(points), solid)._core.second([0], [1.0]).any()
     one = rigid[0] + 1e-3, np.ones((1, 1))
     fail_each_allocation(lambda: make(model=one))
-    fail_each_allocation(lambda: local.second([0, 1], [1.0, 1.0]), 1)
+    fail_each_allocation(lambda: local.second([0, 1], [1.0, 1.0]), 0)
+
+
+def test_sessions_that_cannot_be_made_leave_nothing():
+    one = Pressed(2e-3)
+    ball = rf.SphereField((0.0, 0.0, 0.0), RADIUS)
+    contact = rf.FrictionContact(one.tree, ball, 0.0, local=one.local)
+    fail_each_allocation(lambda: session(contact, np.ones((2, 3))).close() or True)

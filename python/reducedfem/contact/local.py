@@ -46,8 +46,8 @@ class LocalCompliance:
 
     With a `reach`, displacements have the second order of the material, too,
     ``S f + 1/2 sum T_pqr g_q g_r``, g the forces along the normals of the points and T from the
-    second derivative of the stress at rest, less that of the model. Materials that soften under a tool, as `StVK`, need it.
-    It is bounded, and for `FrictionContact` only: a `World` takes S.
+    second derivative of the stress at rest, less that of the model. Materials that soften under a
+    tool, as `StVK`, need it. Its energy is bounded. A `World` takes S alone.
 
     S is in the frame of the body at rest, without inertia and damping of its own. Forces
     are inaccurate where more points carry forces than a `FrictionContact` has sites
@@ -62,8 +62,8 @@ class LocalCompliance:
     solid
         The unreduced solid, as a mesh with fixed nodes and materials.
     reach
-        Distance of points that soften each other [m], about the radius of the largest contact;
-        0: S alone.
+        Distance of points that soften each other [m]: at least about the diameter of the largest
+        contact, and the size of the elements there. 0: S alone.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -77,7 +77,7 @@ class LocalCompliance:
     MemoryError
         Memory is too small: while S is made, 36 s^2 bytes for the s nodes of the elements that
         contain points; S itself takes 18 n^2 for n points if that is at most 200 MB, else
-        18 min(n, s)^2.
+        18 min(n, s)^2. A `reach` takes at most 200 MB, and 12 n s bytes while T is made.
 
     Warns
     -----
@@ -244,9 +244,12 @@ class LocalCompliance:
         return finite_result(self._core.displacement(points, given), "displacement", "force")
 
     def __repr__(self) -> str:
-        n = self._tree.shell.n_points
-        share, size = float(np.mean(self.lacking)), self.bytes / 1e6
-        return f"<LocalCompliance: {n} points lack {share:.0%} on average, {size:.3g} MB>"
+        n, size = self._tree.shell.n_points, self.bytes / 1e6
+        part = "all of the compliance, no model"
+        if self._tree.reduced is not None:
+            part = f"{np.mean(self.lacking):.0%} of the compliance is not in the model (mean)"
+        second = f", second order within {self._reach:g} m" if self._reach > 0.0 else ""
+        return f"<LocalCompliance: {n} points, {part}{second}, {size:.3g} MB>"
 
     def __reduce__(self) -> tuple[Callable[..., LocalCompliance], tuple[Any, ...]]:
         # computed again: S is large, and equal in every bit
