@@ -93,15 +93,17 @@ done:
 static rf_status add_second(const rf_contact_local *local, rf_frictional_dimple *d, rf_error *err) {
   rf_status st = RF_OK;
   const int64_t most = local->n_points < RF_SITES_MOST ? local->n_points : RF_SITES_MOST;
+  const int32_t ld = rf_dense_ld((int32_t)most);
   RF_ALLOC(d->second, 1);
   rf_frictional_second *s = d->second;
+  s->simd = rf_simd_resolve(RF_SIMD_BEST);
   s->whole = s->part = 1.0;
   RF_ALLOC(s->point, most);
   RF_ALLOC(s->force, most);
   RF_ALLOC(s->matrix, most * most);
   RF_ALLOC(s->bearing, most);
   RF_ALLOC(s->normal, most * most);
-  RF_ALLOC(s->root, most * most);
+  RF_ALLOC(s->root, (int64_t)ld * ld);
   RF_ALLOC(s->more, most);
   RF_ALLOC(s->near, most);
   RF_ALLOC(s->at, local->n_points);

@@ -89,13 +89,14 @@ typedef struct rf_frictional_second {
   int32_t n_bearing;
   int32_t *bearing;  // number among those with forces, -1: none                  (most)
   double *normal;    // S_pq of these, along the directions            (n_bearing, n_bearing)
-  double *root;      // scratch                                                   (likewise)
+  double *root;      // scratch                                   (rf_dense_ld(most), squared)
   double *more;      // half of matrix g, m                                         (most)
   int32_t *near;     // scratch                                                     (most)
   int32_t *at;       // number of a point among these                               (n_points)
   int64_t *in;       // in which list it has that number                            (n_points)
   int64_t lists;
   double whole, part;  // factors of S and T by the bound
+  rf_simd simd;
 } rf_frictional_second;
 
 // The dimple of a shell by the forces of the last step, computed at the carriers that are asked

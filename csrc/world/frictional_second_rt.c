@@ -17,6 +17,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/dense_rt.h"
 #include "world/frictional.h"
 
 static const double BOUND = 0.25;
@@ -117,30 +118,19 @@ void rf_frictional_second_note_rt(rf_frictional_dimple *d, int32_t p, int32_t q,
   s->normal[i * s->n_bearing + j] = s->normal[j * s->n_bearing + i] = sum;
 }
 
-// True if a matrix has a Cholesky factor, which replaces its lower triangle.
-static bool is_definite(int32_t n, double *a) {
-  for (int32_t i = 0; i < n; ++i)
-    for (int32_t j = 0; j <= i; ++j) {
-      const double *row = a + (int64_t)i * n, *other = a + (int64_t)j * n;
-      double sum = row[j];
-      for (int32_t k = 0; k < j; ++k) sum -= row[k] * other[k];
-      if (i == j && !(sum > 0.0)) return false;
-      a[(int64_t)i * n + j] = i == j ? sqrt(sum) : sum / other[j];
-    }
-  return true;
-}
-
 // Returns the largest share with which D is semidefinite, by halves.
 static double share_of(const rf_frictional_second *s, double compliance) {
+  const int32_t ld = rf_dense_ld(s->n_bearing);
   for (double share = 1.0; share > LEAST; share *= 0.5) {
+    memset(s->root, 0, (size_t)ld * (size_t)ld * sizeof *s->root);
     for (int64_t i = 0; i < s->n; ++i)
       for (int64_t j = 0; j < s->n; ++j) {
-        const int64_t a = s->bearing[i], b = s->bearing[j], at = a * s->n_bearing + b;
+        const int64_t a = s->bearing[i], b = s->bearing[j];
         if (a < 0 || b < 0) continue;
-        const double own = s->normal[at] + (i == j ? compliance : 0.0);
-        s->root[at] = KEPT * own + share * s->part * s->matrix[i * s->n + j];
+        const double own = s->normal[a * s->n_bearing + b] + (i == j ? compliance : 0.0);
+        s->root[a * ld + b] = KEPT * own + share * s->part * s->matrix[i * s->n + j];
       }
-    if (is_definite(s->n_bearing, s->root)) return share;
+    if (rf_dense_cholesky_rt(s->simd, s->n_bearing, s->root, ld)) return share;
   }
   return 0.0;
 }
