@@ -215,6 +215,35 @@ def test_pressing_and_lifting_gives_no_energy_to_the_hand(depth):
     assert np.diff(force[:200]).min() > -0.02 * force.max()
 
 
+def test_forces_turn_with_a_free_body():
+    """A ball pushes a free block that is turned: forces are those of the other one, turned."""
+    solid, points = block(rf.StVK(1e5, 0.4, 1000.0), free=True), shell(9, 1e-3)
+    reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3))
+    tree, ball = rf.PointTree(points, reduced), rf.SphereField((0.0, 0.0, 0.0), RADIUS)
+    depth = held(3e-3, 60) * 3.0
+    path = np.stack([0.0 * depth, 0.0 * depth, RADIUS - depth], axis=1)
+    forces = []
+    for reach, turn in ((WHOLE, 0.0), (WHOLE, 2.0), (0.0, 0.0)):
+        body = rf.FreeBody(reduced, 1e-3, gravity=(0.0, 0.0, 0.0))
+        c, s = np.cos(turn), np.sin(turn)
+        rotation = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+        quaternion = np.cos(0.5 * turn), np.sin(0.5 * turn), 0.0, 0.0
+        body.reset(rotation @ [0.0, 0.0, -0.5 * DEEP], quaternion)
+        contact = rf.FrictionContact(
+            tree,
+            ball,
+            0.2,
+            compliance=COMPLIANCE,
+            budget_us=1e5,
+            local=rf.LocalCompliance(tree, solid, reach=reach),
+        )
+        records = run(contact, path @ rotation.T, simulation=body)
+        forces.append(records["contact_force"] @ rotation)
+    size = np.abs(forces[0]).max()
+    np.testing.assert_allclose(forces[1], forces[0], rtol=0, atol=1e-4 * size)
+    assert np.abs(forces[2] - forces[0]).max() > 0.01 * size > 0.0
+
+
 # ---- arguments
 
 
