@@ -170,6 +170,21 @@ static void gradient_of(const work *w, const float *fields, int32_t p, const int
   }
 }
 
+// Maps gradients B to factor P(A, B): P along each entry of B, (9, 9).
+static void put_map(const rf_material *material, double factor, const double A[9], double map[81]) {
+  for (int i = 0; i < 9; ++i) {
+    double B[9] = {0.0};
+    B[i] = factor;
+    material->law->second[0](material->parameter, A, B, map + 9 * i);
+  }
+}
+
+static void multiply(const double map[81], const double B[9], double P[9]) {
+  for (int j = 0; j < 9; ++j) P[j] = 0.0;
+  for (int i = 0; i < 9; ++i)
+    for (int j = 0; j < 9; ++j) P[j] += B[i] * map[9 * i + j];
+}
+
 // Adds an element to the entries of point p, sum (m, m), with a factor for some fields.
 static void add_element(const work *w, const float *fields, double factor, int32_t p, int32_t e,
                         double *gradient, double *stress, double *sum) {
@@ -188,13 +203,14 @@ static void add_element(const work *w, const float *fields, double factor, int32
         gradient_of(w, fields, near[a], corner, shape + 3 * (int64_t)nodes * (first + g),
                     gradient + (int64_t)k * a + 9 * g);
     const double *own = gradient + (int64_t)k * (m - 1);
-    for (int a = 0; a < m; ++a)
-      for (int g = 0; g < some; ++g) {
-        double *P = stress + (int64_t)k * a + 9 * g;
-        material->law->second[0](material->parameter, own + 9 * g,
-                                 gradient + (int64_t)k * a + 9 * g, P);
-        for (int i = 0; i < 9; ++i) P[i] *= -factor * volume[first + g];
+    for (int g = 0; g < some; ++g) {
+      double along[81];
+      put_map(material, -factor * volume[first + g], own + 9 * g, along);
+      for (int a = 0; a < m; ++a) {
+        const int64_t at = (int64_t)k * a + 9 * g;
+        multiply(along, gradient + at, stress + at);
       }
+    }
     dgemm_("T", "N", &m, &m, &k, &one, stress, &k, gradient, &k, &one, sum, &m);
   }
 }
