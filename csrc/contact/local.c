@@ -16,6 +16,8 @@ void rf_contact_local_free(rf_contact_local *l) {
   rf_free(l->weight);
   rf_free(l->entry);
   rf_free(l->lacking);
+  rf_cubic_free(l->second);
+  rf_free(l->direction);
   rf_free(l);
 }
 
@@ -257,6 +259,16 @@ done:
   rf_free(b.at_nodes);
   rf_free(b.v);
   rf_free(b.rows);
+  return st;
+}
+
+rf_status rf_contact_local_take_second(rf_contact_local *l, rf_cubic *second,
+                                       const double *direction, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_ALLOC(l->direction, 3 * (int64_t)l->n_points);
+  memcpy(l->direction, direction, 3 * (size_t)l->n_points * sizeof *direction);
+  l->second = second;
+done:
   return st;
 }
 

@@ -10,6 +10,9 @@
 // G under inertia relief and U orthogonal to the rigid motions in the mass.  Without
 // coordinates S = G: the shell of a solid that is always at rest.
 //
+// With a second order, forces g along directions of the points move them by 1/2 sum T_pqr g_q g_r
+// more in these directions (green/second.h).
+//
 // Blocks S_pq (3, 3) are stored for pairs of carriers, one triangle, in single precision.  Carriers
 // are the points, or nodes between which points interpolate: more arithmetic for less memory.  The
 // diagonal is raised by a bound of the roundings of its row, so that S stays semidefinite.
@@ -20,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "linalg/cubic.h"
 
 typedef struct rf_contact_local {
   int32_t n_points, n_carriers, corners;
@@ -27,6 +31,9 @@ typedef struct rf_contact_local {
   double *weight;    //                                                  (n_points, corners)
   float *entry;      // block of p and q <= p at 9 (p (p + 1) / 2 + q)
   double *lacking;   // trace of S_pp over that of G_pp, of each point   (n_points)
+  // second order, NULL: none
+  rf_cubic *second;   // T, of forces along the directions
+  double *direction;  // of each point, in the frame of the body at rest  (n_points, 3)
 } rf_contact_local;
 
 // Writes the block of G of two nodes, row-major.
@@ -55,6 +62,10 @@ RF_MUST_CHECK rf_status rf_contact_local_create(const rf_contact_local_settings 
                                                 const rf_run *run, rf_contact_local **out,
                                                 rf_error *err);
 void rf_contact_local_free(rf_contact_local *l);  // NULL is fine
+
+// Gives S a second order, which becomes its own, with the directions (n_points, 3).
+RF_MUST_CHECK rf_status rf_contact_local_take_second(rf_contact_local *l, rf_cubic *second,
+                                                     const double *direction, rf_error *err);
 
 // Computes the displacements u (n_points, 3) of all points by n forces at points.
 RF_MUST_CHECK rf_status rf_contact_local_displace(const rf_contact_local *l, int32_t n,

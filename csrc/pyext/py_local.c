@@ -1,9 +1,12 @@
 // Local compliance of the points of a shell: statics that a reduced model leaves out.
+#include "base/alloc.h"
 #include "green/green.h"
+#include "green/second.h"
 #include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_green.h"
 #include "pyext/py_object.h"
+#include "pyext/py_solid.h"
 
 static const rf_contact_local *self_local(PyObject *self) { return py_held(self); }
 
@@ -75,7 +78,9 @@ static PyObject *get_bytes(PyObject *self, void *unused) {
   (void)unused;
   const rf_contact_local *l = self_local(self);
   const int64_t points = (int64_t)l->n_points * (l->corners * 12 + 8);
-  return PyLong_FromLongLong(4 * rf_contact_local_entries(l->n_carriers) + points);
+  const rf_cubic *c = l->second;
+  const int64_t more = c ? 4 * (c->at[c->n] + c->first[c->n]) + 40 * (int64_t)c->n : 0;
+  return PyLong_FromLongLong(4 * rf_contact_local_entries(l->n_carriers) + points + more);
 }
 
 PyDoc_STRVAR(between_doc,
@@ -126,6 +131,110 @@ done:
   return out;
 }
 
+PyDoc_STRVAR(
+    add_second_doc,
+    "add_second($self, solid, nodes, weights, directions, places, basis, stiffness, reach,\n"
+    "           most, progress, threads, /)\n--\n\n"
+    "Add the second order of points up to a distance apart, in at most so many entries;\n"
+    "once, before the object is used. Weights are zero at fixed nodes, and the basis\n"
+    "(r, n, 3), with its stiffness (r, r), is that of all nodes.");
+static PyObject *add_second(PyObject *self, PyObject *args) {
+  rf_contact_local *l = py_held(self);
+  py_state *state = py_state_of_object(self);
+  PyObject *solid_obj, *nodes_obj, *weights_obj, *directions_obj, *places_obj, *progress;
+  PyObject *basis_obj, *stiffness_obj;
+  PyObject *out = NULL;
+  py_in nodes = {0}, weights = {0}, directions = {0}, places = {0}, basis = {0}, stiffness = {0};
+  rf_cubic *second = NULL;
+  rf_error err = {0};
+  rf_status st;
+  py_run run;
+  double reach;
+  long long most;
+  int threads;
+  if (!PyArg_ParseTuple(args, "OOOOOOOdLOi:add_second", &solid_obj, &nodes_obj, &weights_obj,
+                        &directions_obj, &places_obj, &basis_obj, &stiffness_obj, &reach, &most,
+                        &progress, &threads))
+    return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(state, &run, progress, threads) < 0) return NULL;
+  const npy_intp vectors[] = {l->n_points, 3};
+  if (py_in_i32(&nodes, nodes_obj, "nodes", 2, (npy_intp[]){l->n_points, PY_ANY}, 0,
+                solid->mesh->n_nodes - 1) < 0 ||
+      py_in_f64(&weights, weights_obj, "weights", 2, nodes.shape) < 0 ||
+      py_in_f64(&directions, directions_obj, "directions", 2, vectors) < 0 ||
+      py_in_f64(&places, places_obj, "places", 2, vectors) < 0 ||
+      py_in_f64(&basis, basis_obj, "basis", 3, (npy_intp[]){PY_ANY, solid->mesh->n_nodes, 3}) < 0 ||
+      py_in_f64(&stiffness, stiffness_obj, "stiffness", 2,
+                (npy_intp[]){basis.shape[0], basis.shape[0]}) < 0)
+    goto done;
+  if (l->second) {
+    py_fail(state, PY_INPUT_ERROR, "the local compliance has a second order already");
+    goto done;
+  }
+  const rf_green_points points = {.n = l->n_points,
+                                  .corners = (int32_t)nodes.shape[1],
+                                  .node = nodes.data,
+                                  .weight = weights.data,
+                                  .direction = directions.data,
+                                  .place = places.data,
+                                  .r = (int32_t)basis.shape[0],
+                                  .basis = basis.data,
+                                  .stiffness = stiffness.data};
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_green_second(solid, &run.run, &points, reach, most, &second, &err);
+  if (st >= 0) st = rf_contact_local_take_second(l, second, points.direction, &err);
+  if (st < 0) rf_cubic_free(second);
+  Py_END_ALLOW_THREADS
+  out = py_result(state, st, &err, Py_NewRef(Py_None));
+done:
+  py_in_release(&nodes);
+  py_in_release(&weights);
+  py_in_release(&directions);
+  py_in_release(&places);
+  py_in_release(&basis);
+  py_in_release(&stiffness);
+  return out;
+}
+
+PyDoc_STRVAR(second_doc,
+             "second($self, points, forces, /)\n--\n\n"
+             "Changes (m, m) of the compliances between points (m,), distinct and ascending, by\n"
+             "forces (m,) on them along their directions.");
+static PyObject *second(PyObject *self, PyObject *args) {
+  const rf_contact_local *l = self_local(self);
+  PyObject *points_obj, *forces_obj, *out = NULL;
+  py_in points = {0}, forces = {0};
+  int32_t *near = NULL;
+  if (!PyArg_ParseTuple(args, "OO:second", &points_obj, &forces_obj)) return NULL;
+  if (py_in_i32(&points, points_obj, "points", 1, (npy_intp[]){PY_ANY}, 0, l->n_points - 1) < 0 ||
+      py_in_f64(&forces, forces_obj, "forces", 1, points.shape) < 0)
+    goto done;
+  const int32_t *at = points.data;
+  for (npy_intp k = 1; k < points.shape[0]; ++k)
+    if (at[k] <= at[k - 1]) {
+      py_fail(py_state_of_object(self), PY_INPUT_ERROR, "points[%zd] is %d after %d", k, (int)at[k],
+              (int)at[k - 1]);
+      goto done;
+    }
+  out = py_new_f64(2, (npy_intp[]){points.shape[0], points.shape[0]});
+  near = rf_alloc((size_t)points.shape[0] + 1, sizeof *near);
+  if (out && !near) {
+    Py_CLEAR(out);
+    PyErr_NoMemory();
+  }
+  if (out && l->second)
+    rf_cubic_second_rt(l->second, (int32_t)points.shape[0], at, forces.data, true, near,
+                       py_f64(out));
+  else if (out)
+    memset(py_f64(out), 0, (size_t)(points.shape[0] * points.shape[0]) * sizeof(double));
+done:
+  rf_free(near);
+  py_in_release(&points);
+  py_in_release(&forces);
+  return out;
+}
+
 // Mean of the compliances of a point along all directions.
 static PyObject *get_mean_compliance(PyObject *self, void *unused) {
   (void)unused;
@@ -151,6 +260,8 @@ static PyGetSetDef getset[] = {
 static PyMethodDef methods[] = {
     {"between", between, METH_VARARGS, between_doc},
     {"displacement", displacement, METH_VARARGS, displacement_doc},
+    {"add_second", add_second, METH_VARARGS, add_second_doc},
+    {"second", second, METH_VARARGS, second_doc},
     {NULL, NULL, 0, NULL},
 };
 

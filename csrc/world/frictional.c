@@ -7,6 +7,14 @@
 #include "contact/contact_state.h"
 #include "linalg/dense_rt.h"
 
+static void release_second(rf_frictional_second *s) {
+  if (!s) return;
+  void *const its[] = {s->point, s->force, s->matrix, s->bearing, s->normal,
+                       s->root,  s->more,  s->near,   s->at,      s->in};
+  for (size_t i = 0; i < sizeof its / sizeof *its; ++i) rf_free(its[i]);
+  rf_free(s);
+}
+
 static void release(void *self) {
   rf_frictional *c = self;
   if (!c) return;
@@ -16,6 +24,7 @@ static void release(void *self) {
     void *const its[] = {d->loaded,   d->force, d->moved, d->loaded_in,
                          d->moved_in, d->row,   d->row_of};
     for (size_t i = 0; i < sizeof its / sizeof *its; ++i) rf_free(its[i]);
+    release_second(d->second);
   }
   for (int32_t k = 0; c->body && k < c->n_bodies; ++k) {
     rf_motion_free(c->body[k].whole);
@@ -81,6 +90,28 @@ done:
   return st;
 }
 
+static rf_status add_second(const rf_contact_local *local, rf_frictional_dimple *d, rf_error *err) {
+  rf_status st = RF_OK;
+  const int64_t most = local->n_points < RF_SITES_MOST ? local->n_points : RF_SITES_MOST;
+  const int32_t ld = rf_dense_ld((int32_t)most);
+  RF_ALLOC(d->second, 1);
+  rf_frictional_second *s = d->second;
+  s->simd = rf_simd_resolve(RF_SIMD_BEST);
+  s->whole = s->part = 1.0;
+  RF_ALLOC(s->point, most);
+  RF_ALLOC(s->force, most);
+  RF_ALLOC(s->matrix, most * most);
+  RF_ALLOC(s->bearing, most);
+  RF_ALLOC(s->normal, most * most);
+  RF_ALLOC(s->root, (int64_t)ld * ld);
+  RF_ALLOC(s->more, most);
+  RF_ALLOC(s->near, most);
+  RF_ALLOC(s->at, local->n_points);
+  RF_ALLOC(s->in, local->n_points);
+done:
+  return st;
+}
+
 // Finds the dimple of the shell of pair k, or adds it.
 static rf_status add_dimple(const rf_world *world, int32_t k, rf_frictional *c, rf_error *err) {
   rf_status st = RF_OK;
@@ -109,6 +140,7 @@ static rf_status add_dimple(const rf_world *world, int32_t k, rf_frictional *c, 
   RF_ALLOC(d->moved_in, local->n_carriers);
   RF_ALLOC(d->row, 9 * (int64_t)local->n_carriers);
   RF_ALLOC(d->row_of, local->n_carriers);
+  if (local->second) RF_TRY(add_second(local, d, err));
 done:
   return st;
 }

@@ -35,6 +35,8 @@
 // Slip is from the place in the last step, so the last dimple is subtracted from the tangents.
 // Sites are chosen, and depths counted, with the last dimple.
 //
+// A second order of it (frictional_second_rt.c) is linearized at the forces of the last step.
+//
 // A simulation with shorter steps is replaced in the solve by one whole step, as in coupled.h, and
 // makes its own under the constant force.  Where the matrix of a body is not positive definite, its
 // deformation is rigid in the solve, and makes its step under the forces.
@@ -78,6 +80,25 @@ typedef struct rf_frictional_body {
   double *last_way, *last_q;  //                                                      (ld)
 } rf_frictional_body;
 
+// Second order of a dimple at some points: those that bore forces, then those of all sites.
+typedef struct rf_frictional_second {
+  int32_t n;
+  int32_t *point;  // ascending                                                   (most)
+  double *force;   // of the last step along their directions, N                  (most)
+  double *matrix;  // sum_r T_pqr g_r, m/N, of one with a force or two            (n, n)
+  int32_t n_bearing;
+  int32_t *bearing;  // number among those with forces, -1: none                  (most)
+  double *normal;    // S_pq of these, along the directions            (n_bearing, n_bearing)
+  double *root;      // scratch                                   (rf_dense_ld(most), squared)
+  double *more;      // half of matrix g, m                                         (most)
+  int32_t *near;     // scratch                                                     (most)
+  int32_t *at;       // number of a point among these                               (n_points)
+  int64_t *in;       // in which list it has that number                            (n_points)
+  int64_t lists;
+  double whole, part;  // factors of S and T by the bound
+  rf_simd simd;
+} rf_frictional_second;
+
 // The dimple of a shell by the forces of the last step, computed at the carriers that are asked
 // for.
 typedef struct rf_frictional_dimple {
@@ -94,6 +115,7 @@ typedef struct rf_frictional_dimple {
   int64_t n_rows;
   double *row;      // m/N                                                        (n_carriers, 9)
   int64_t *row_of;  // the number of the row in which it was set                  (n_carriers)
+  rf_frictional_second *second;  // NULL: none
 } rf_frictional_dimple;
 
 // Bodies of a pair by their roles, as numbers among those that move or deform; -1: at rest.
@@ -112,6 +134,7 @@ typedef struct rf_frictional_site {
   double gap;                         // m
   double ahead;                       // gap of the linearization where nothing moves, m
   double dimple[3];                   // of the last step, along the axes, m
+  double constant[3];                 // of the dimple, linearized by forces, likewise
   double point[3];                    // in the world, m
   struct rf_contact_site_force last;  // of the step before
   bool bore;                          // a force then
@@ -198,6 +221,25 @@ void rf_frictional_note_others_rt(rf_frictional *c, const rf_world *world, int32
 double rf_frictional_put_local_rt(rf_frictional *c, const rf_world *world);
 // Keeps the depths at the end of the step, for the next search.
 void rf_frictional_note_depths_rt(rf_frictional *c, rf_world *world);
+
+// ---- frictional_second_rt.c, for frictional_local_rt.c
+
+// Finds the second order of a dimple at the points that bore forces.
+void rf_frictional_second_begin_rt(rf_frictional *c, const rf_world *world,
+                                   rf_frictional_dimple *d);
+// Adds it to a displacement by S.
+void rf_frictional_second_move_rt(const rf_frictional_dimple *d, int32_t point, double out[3]);
+// Finds it at the points of all sites.
+void rf_frictional_second_sites_rt(rf_frictional *c, const rf_world *world,
+                                   rf_frictional_dimple *d);
+// Notes a block of S of two of these.
+void rf_frictional_second_note_rt(rf_frictional_dimple *d, int32_t p, int32_t q,
+                                  const double block[9]);
+// Adds it to local_matrix and the sites, with axes (n_sites, 9) in the frame of the shell.
+void rf_frictional_second_put_rt(rf_frictional *c, const rf_world *world, rf_frictional_dimple *d,
+                                 const double *axes);
+// Computes the displacement of a point by S alone.
+void rf_frictional_linear_rt(rf_frictional_dimple *d, int32_t point, double out[3]);
 
 // Rows of the deformation of a body among those of all.
 static inline int32_t rf_frictional_deformation_rt(const rf_frictional_body *b) {

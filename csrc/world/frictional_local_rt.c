@@ -44,6 +44,8 @@ void rf_frictional_note_forces_rt(rf_frictional *c, const rf_world *world) {
     load(d, point_of(world, site->pair, site->place),
          rf_frictional_law_rt(world, site->pair)->of[site->place].force);
   }
+  for (int32_t k = 0; k < c->n_dimples; ++k)
+    if (c->dimple[k].second) rf_frictional_second_begin_rt(c, world, &c->dimple[k]);
 }
 
 // Displacement of a carrier, computed once in a step.
@@ -58,18 +60,25 @@ static const double *moved(rf_frictional_dimple *d, int32_t i) {
   return out;
 }
 
-void rf_frictional_dimple_rt(const rf_frictional *c, const rf_world *world, int32_t pair,
-                             int32_t place, double out[3]) {
-  rf_frictional_dimple *d = c->pair[pair].dimple;
-  memset(out, 0, 3 * sizeof *out);
-  if (!rf_frictional_bent_rt(c, pair)) return;
+void rf_frictional_linear_rt(rf_frictional_dimple *d, int32_t point, double out[3]) {
   const rf_contact_local *l = d->local;
-  const int64_t first = (int64_t)point_of(world, pair, place) * l->corners;
+  const int64_t first = (int64_t)point * l->corners;
+  memset(out, 0, 3 * sizeof *out);
   for (int64_t a = first; a < first + l->corners; ++a) {
     if (l->weight[a] == 0.0) continue;
     const double *u = moved(d, l->carrier[a]);
     for (int k = 0; k < 3; ++k) out[k] += l->weight[a] * u[k];
   }
+}
+
+void rf_frictional_dimple_rt(const rf_frictional *c, const rf_world *world, int32_t pair,
+                             int32_t place, double out[3]) {
+  rf_frictional_dimple *d = c->pair[pair].dimple;
+  const int32_t point = point_of(world, pair, place);
+  memset(out, 0, 3 * sizeof *out);
+  if (!rf_frictional_bent_rt(c, pair)) return;
+  rf_frictional_linear_rt(d, point, out);
+  if (d->second) rf_frictional_second_move_rt(d, point, out);
 }
 
 // Gaps of n of the points found, numbers `at`.
@@ -151,9 +160,14 @@ static void put_block(rf_frictional *c, const rf_world *world, int32_t i, int32_
                       const double *axes) {
   const rf_frictional_site *a = &c->site[i], *b = &c->site[j];
   const size_t rows = 3 * (size_t)c->n_sites;
+  rf_frictional_dimple *d = c->pair[a->pair].dimple;
+  const int32_t p = point_of(world, a->pair, a->place), q = point_of(world, b->pair, b->place);
   double block[9], half[9], turned[9];
-  between(c->pair[a->pair].dimple, point_of(world, a->pair, a->place),
-          point_of(world, b->pair, b->place), block);
+  between(d, p, q, block);
+  if (d->second) {
+    for (int k = 0; k < 9; ++k) block[k] *= d->second->whole;
+    rf_frictional_second_note_rt(d, p, q, block);
+  }
   rf_mat3_abt(axes + 9 * j, block, half);
   rf_mat3_abt(axes + 9 * i, half, turned);
   for (size_t k = 0; k < 3; ++k)
@@ -168,6 +182,8 @@ double rf_frictional_put_local_rt(rf_frictional *c, const rf_world *world) {
   const int32_t n = c->n_sites;
   double axes[9 * RF_SITES_MOST], trace = 0.0;
   memset(c->local_matrix, 0, 9 * (size_t)n * (size_t)n * sizeof *c->local_matrix);
+  for (int32_t k = 0; k < c->n_dimples; ++k)
+    if (c->dimple[k].second) rf_frictional_second_sites_rt(c, world, &c->dimple[k]);
   for (int32_t i = 0; i < n; ++i) {
     const rf_frictional_pair *pair = &c->pair[c->site[i].pair];
     if (!pair->dimple) continue;
@@ -177,8 +193,10 @@ double rf_frictional_put_local_rt(rf_frictional *c, const rf_world *world) {
                           axes + 9 * i + k);
     for (int32_t j = 0; j <= i; ++j)
       if (c->pair[c->site[j].pair].dimple == pair->dimple) put_block(c, world, i, j, axes);
-    for (int32_t k = 3 * i; k < 3 * i + 3; ++k) trace += c->local_matrix[k * (3 * n + 1)];
   }
+  for (int32_t k = 0; k < c->n_dimples; ++k)
+    if (c->dimple[k].second) rf_frictional_second_put_rt(c, world, &c->dimple[k], axes);
+  for (int32_t k = 0; k < 3 * n; ++k) trace += c->local_matrix[k * (3 * n + 1)];
   return trace;
 }
 

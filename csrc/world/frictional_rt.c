@@ -184,6 +184,7 @@ static void add_gaps(rf_frictional *c, const rf_world *world, double compliance)
     c->mu[i] = law->mu;
     for (int k = 0; k < 3; ++k)
       c->start[3 * i + k] = site->bore ? rf_vec3_dot(last, c->axes + 9 * i + 3 * k) : 0.0;
+    for (int k = 0; k < 3; ++k) c->gap[3 * i + k] += site->constant[k];
     c->gap[3 * i] += gap_of(world, site, compliance * c->start[3 * i] + site->dimple[0]);
     for (int k = 1; k < 3; ++k) {
       c->gap[3 * i + k] -= compliance * c->start[3 * i + k] + site->dimple[k];

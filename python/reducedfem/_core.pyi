@@ -528,6 +528,22 @@ class LocalCompliance:
     def bytes(self) -> int: ...
     def between(self, p: int, q: int, /) -> NDArray[np.float64]: ...
     def displacement(self, points: ArrayLike, forces: ArrayLike, /) -> NDArray[np.float64]: ...
+    def add_second(
+        self,
+        solid: Solid,
+        nodes: ArrayLike,
+        weights: ArrayLike,
+        directions: ArrayLike,
+        places: ArrayLike,
+        basis: ArrayLike,
+        stiffness: ArrayLike,
+        reach: float,
+        most: int,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def second(self, points: ArrayLike, forces: ArrayLike, /) -> NDArray[np.float64]: ...
 
 # csrc/pyext/py_law.c
 def laws() -> dict[str, dict[str, Any]]: ...

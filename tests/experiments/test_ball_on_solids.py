@@ -28,12 +28,15 @@ def test_the_force_is_that_of_the_solid():
         assert abs(result.error(method)).max() < 0.005
     assert abs(result.large_error(0)[0]) < 0.05
     assert abs(result.large_error(1)).max() < 0.05
+    assert abs(result.softened_error()).max() < min(0.05, abs(result.large_error(0)).max() / 2)
     assert result.pressed[fine].touching[-1] > 1
     assert local_compliance.misses("block", result) == []
     worse = dataclasses.replace(result, true={**result.true, fine: 1.1 * result.true[fine]})
     assert len(local_compliance.misses("block", worse)) == 2
     low = [0.9 * one for one in result.large]
     worse = dataclasses.replace(result, large=tuple(low))
+    assert len(local_compliance.misses("block", worse)) == 2
+    worse = dataclasses.replace(result, softened=0.9 * result.softened)
     assert len(local_compliance.misses("block", worse)) == 2
 
 

@@ -17,7 +17,7 @@ CSRC = ROOT / "csrc"
 NOUNS = {
     "base": "alloc arena broadcast clock denormals disjoint fail free processor redzone ring run "
     "thread",
-    "linalg": "adjacency analysis blas canonical cholesky cluster csc curve deflate dense "
+    "linalg": "adjacency analysis blas canonical cholesky cluster csc cubic curve deflate dense "
     "dissection eigen front fronts lapack mat3 minimum_degree ordering orient orient2 orient3 pose "
     "process quat same semidefinite simd solve6 tall tridiagonal vec3 "
     # vectors of the instruction sets, and sums over arrays

@@ -206,7 +206,7 @@ CALLS = {
     "LinearElastic.rotated": (lambda w: material(w).rotated, lambda w: dict(axes=np.eye(3))),
     "LinearModel": (lambda w: rf.LinearModel, lambda w: dict(solid=w.solid, modes=w.modes)),
     "LinearModel.displacement": (lambda w: w.model.displacement, lambda w: dict(force=[[0.0, 0, 1]], nodes=[4], modal=[0.0, 0.0])),
-    "LocalCompliance": (lambda w: rf.LocalCompliance, lambda w: dict(tree=w.tree, solid=w.solid, progress=False)),
+    "LocalCompliance": (lambda w: rf.LocalCompliance, lambda w: dict(tree=w.tree, solid=w.solid, reach=0.01, progress=False)),
     "LocalCompliance.between": (lambda w: w.local.between, lambda w: dict(point=0, other=1)),
     "LocalCompliance.displacement": (lambda w: w.local.displacement, lambda w: dict(force=[[0.0, 0, 1]], points=[1])),
     "Mesh": (lambda w: rf.Mesh, lambda w: dict(nodes=w.mesh.nodes, elements=w.mesh.elements, regions=None, drop_unreferenced=False, constraints=None)),

@@ -436,6 +436,11 @@ def test_arguments_that_do_not_fit_are_refused(block):
         world.add(body, feet(), local=block.local)
     with pytest.raises(rf.InputTypeError, match="local must be a LocalCompliance or None"):
         world.add(body, feet(), local=block.green)
+    softening = rf.LocalCompliance(block.tree, block.solid, reach=0.01)
+    with pytest.raises(rf.InputError, match="local has a reach of 0.01 m, but a World takes"):
+        world.add(body, block.tree, local=softening)
+    with pytest.raises(rf.InputError, match="local has a reach of 0.01 m, but a World takes"):
+        world.add_fixed(softening)
     solid, shell, few, _ = cushion()
     tree = rf.PointTree(shell, few)
     with pytest.raises(rf.InputError, match="field is one at rest, but the tree of local has a"):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import finite_result, integer, reals, require
+from reducedfem.base.check import finite_result, integer, number, reals, require
 from reducedfem.base.memory import available
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
@@ -23,6 +24,7 @@ from reducedfem.solid.solid import Solid
 __all__ = ["LocalCompliance"]
 
 _LARGE = 2e8  # bytes up to which pairs of points are stored, which is quicker than pairs of nodes
+_MOST_ENTRIES = 50_000_000  # of the second order, 200 MB
 _SHARE = 1e-9  # weight of a node that is rounding
 _SOFT = 10.0  # times the compliance of usual points
 _SAMPLES = 200  # of those
@@ -42,7 +44,12 @@ class LocalCompliance:
     With a rigid tree S = G: the shell has the linear statics of the solid, and needs neither a
     model nor a simulation.
 
-    S is linear, in the frame of the body at rest, without inertia and damping of its own. Forces
+    With a `reach`, displacements have the second order of the material, too,
+    ``S f + 1/2 sum T_pqr g_q g_r``, g the forces along the normals of the points and T from the
+    second derivative of the stress at rest, less that of the model. Materials that soften under a
+    tool, as `StVK`, need it. Its energy is bounded. A `World` takes S alone.
+
+    S is in the frame of the body at rest, without inertia and damping of its own. Forces
     are inaccurate where more points carry forces than a `FrictionContact` has sites
     (`HapticReport.crowded`): use a shell about as coarse as the elements. See
     ``docs/friction.md``. Immutable; contacts of one body share one, and act on each other.
@@ -54,6 +61,9 @@ class LocalCompliance:
         and `solid` has fixed nodes.
     solid
         The unreduced solid, as a mesh with fixed nodes and materials.
+    reach
+        Distance of points that soften each other [m]: at least about the diameter of the largest
+        contact, and the size of the elements there. 0: S alone.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -67,7 +77,7 @@ class LocalCompliance:
     MemoryError
         Memory is too small: while S is made, 36 s^2 bytes for the s nodes of the elements that
         contain points; S itself takes 18 n^2 for n points if that is at most 200 MB, else
-        18 min(n, s)^2.
+        18 min(n, s)^2. A `reach` takes at most 200 MB, and 12 n s bytes while T is made.
 
     Warns
     -----
@@ -75,12 +85,17 @@ class LocalCompliance:
         Points lie in nearly empty cut cells, whose compliance is ten times that of the others.
     """
 
-    __slots__ = ("__weakref__", "_core", "_solid", "_tree")
+    __slots__ = ("__weakref__", "_core", "_reach", "_solid", "_tree")
 
-    def __init__(self, tree: PointTree, solid: Solid, *, progress: Progress = None) -> None:
+    def __init__(
+        self, tree: PointTree, solid: Solid, *, reach: float = 0.0, progress: Progress = None
+    ) -> None:
         require(tree, PointTree, "tree")
         require(solid, Solid, "solid")
         self._tree, self._solid = tree, solid
+        self._reach = number(reach, "reach")
+        if not self._reach >= 0.0:
+            raise InputError(f"reach must not be negative, got {reach}: 0 is without second order")
         model, embedding = tree.reduced, tree.embedding
         if embedding is None or model is None:
             if len(solid.fixed) == 0:
@@ -116,6 +131,20 @@ class LocalCompliance:
                 tell,
                 threads(),
             )
+            if self._reach > 0.0:
+                self._core.add_second(
+                    solid._core,
+                    embedding.nodes,
+                    weights,
+                    tree.shell.normals,
+                    tree.shell.points,
+                    basis,
+                    stiffness,
+                    self._reach,
+                    _MOST_ENTRIES,
+                    tell,
+                    threads(),
+                )
         self._warn_of_soft_points(embedding, weights)
 
     def _warn_of_soft_points(self, embedding: Embedding, weights: NDArray[np.float64]) -> None:
@@ -155,6 +184,11 @@ class LocalCompliance:
         The trace of S over that of G: near 0 where the basis has all of it, 1 for a rigid tree.
         """
         return self._core.lacking
+
+    @property
+    def reach(self) -> float:
+        """Distance of points that soften each other [m]; 0: S alone."""
+        return self._reach
 
     @property
     def bytes(self) -> int:
@@ -210,13 +244,16 @@ class LocalCompliance:
         return finite_result(self._core.displacement(points, given), "displacement", "force")
 
     def __repr__(self) -> str:
-        n = self._tree.shell.n_points
-        share, size = float(np.mean(self.lacking)), self.bytes / 1e6
-        return f"<LocalCompliance: {n} points lack {share:.0%} on average, {size:.3g} MB>"
+        n, size = self._tree.shell.n_points, self.bytes / 1e6
+        part = "all of the compliance, no model"
+        if self._tree.reduced is not None:
+            part = f"{np.mean(self.lacking):.0%} of the compliance is not in the model (mean)"
+        second = f", second order within {self._reach:g} m" if self._reach > 0.0 else ""
+        return f"<LocalCompliance: {n} points, {part}{second}, {size:.3g} MB>"
 
     def __reduce__(self) -> tuple[Callable[..., LocalCompliance], tuple[Any, ...]]:
         # computed again: S is large, and equal in every bit
-        return LocalCompliance, (self._tree, self._solid)
+        return partial(LocalCompliance, reach=self._reach), (self._tree, self._solid)
 
 
 def _require_memory(needed: float, points: int, nodes: int) -> None:

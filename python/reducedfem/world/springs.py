@@ -13,7 +13,13 @@ from reducedfem.contact.local import LocalCompliance
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import InputError, InputTypeError
 
-__all__ = ["checked_stiffness", "doubts_of_springs", "stiffness_argument", "stiffnesses"]
+__all__ = [
+    "checked_stiffness",
+    "doubts_of_springs",
+    "require_linear",
+    "stiffness_argument",
+    "stiffnesses",
+]
 
 _STIFFER = 30.0  # times that of the body at the point, as contact/fit.h
 # times a local compliance, beyond which the solve loses its digits; forces are off by its inverse
@@ -35,6 +41,15 @@ def stiffness_argument(stiffness: float | str) -> float | str:
     if not given > 0.0:
         raise InputError(f"stiffness must be positive, got {given:g}")
     return given
+
+
+def require_linear(local: LocalCompliance) -> None:
+    """Refuse a local compliance with a second order."""
+    if local.reach > 0.0:
+        raise InputError(
+            f"local has a reach of {local.reach:g} m, but a World takes local compliances without "
+            "second order: make it with reach=0"
+        )
 
 
 def checked_stiffness(stiffness: float, local: LocalCompliance | None) -> float:

@@ -27,6 +27,7 @@ from reducedfem.world.plausible import doubts_of_body, doubts_of_fixed, doubts_o
 from reducedfem.world.springs import (
     checked_stiffness,
     doubts_of_springs,
+    require_linear,
     stiffness_argument,
     stiffnesses,
 )
@@ -244,6 +245,7 @@ class World:
             require(local, LocalCompliance, "local", " or None")
             if local.tree is not tree:
                 raise InputError("local is of another tree; pass tree=local.tree")
+            require_linear(local)
             if isinstance(field, Field) and local.tree.reduced is not None:
                 raise InputError(
                     "field is one at rest, but the tree of local has a model, by whose coordinates "
@@ -369,6 +371,7 @@ class World:
         """
         refuse_names(others, World.add_fixed, _NAMES)
         require(local, LocalCompliance, "local")
+        require_linear(local)
         if isinstance(field, DeformedField):
             raise InputTypeError(
                 "field is a DeformedField, whose coordinates a fixed body does not have: pass the "
