@@ -79,6 +79,7 @@ static void open_contact(rf_tip *tip, rf_tip_phase phase) {
   tip->now.state = tip->barred ? RF_TIP_INSIDE : RF_TIP_OPEN;
   tip->now.depth_m = 0.0;
   tip->now.deep = false;
+  tip->turns = false;
   memset(tip->now.force, 0, sizeof tip->now.force);
   memset(tip->now.slip, 0, sizeof tip->now.slip);
 }
@@ -111,8 +112,7 @@ static void press_smooth(rf_tip *tip, const double point[3]) {
     rf_tip_smooth_rt(tip, point, &next);
 }
 
-// Solves for the force at the anchor.
-static void press(rf_tip *tip, const double point[3]) {
+void rf_tip_press_rt(rf_tip *tip, const double point[3]) {
   rf_tip_contact *now = &tip->now;
   double d[3], f[3], slip[3];
   if (!(tip->mu > 0.0)) {
@@ -208,7 +208,7 @@ static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
     return;
   }
   tip->phase = RF_TIP_TOUCHING;
-  press(tip, point);
+  rf_tip_press_rt(tip, point);
 }
 
 static void settle(rf_tip *tip, const double point[3], const rf_tip_place *place) {
@@ -247,7 +247,7 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
     tip->barred = true;
     search(tip, point);
   } else if (tip->phase == RF_TIP_TOUCHING) {
-    press(tip, point);
+    rf_tip_press_rt(tip, point);
   } else if (tip->phase == RF_TIP_UNKNOWN || jumps(tip, point, longest)) {
     search(tip, point);
   } else if (rf_tip_near_rt(tip->tables, point, &place)) {
@@ -256,7 +256,10 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
     tip->now.triangle = -1;  // far away
   }
   const double still = REST * fmax(tip->now.depth_m, AT * tip->tables->size_m);
-  tip->rests = tip->phase == RF_TIP_TOUCHING && !jumps(tip, point, still);
+  double way[3];
+  rf_vec3_sub(point, tip->known, way);
+  tip->way = tip->is_known ? rf_vec3_length(way) : INFINITY;
+  tip->rests = tip->phase == RF_TIP_TOUCHING && !(tip->way > still);
   memcpy(tip->last, point, sizeof tip->last);
   if (tip->phase != RF_TIP_UNKNOWN) {
     memcpy(tip->known, point, sizeof tip->known);
@@ -332,7 +335,7 @@ static void catch_at_edge(rf_tip *tip, const rf_tip_place *place) {
   } else if (cone_normal(tip, place, normal)) {
     rf_tip_anchor_rt(tip, place, normal);
     tip->phase = RF_TIP_TOUCHING;
-    press(tip, tip->last);
+    rf_tip_press_rt(tip, tip->last);
   }
 }
 
@@ -365,7 +368,7 @@ static void return_to_valley(rf_tip *tip, const rf_tip_place *place) {
   snap(tip->tables, BESIDE, &bottom);
   if (!is_valley(tip->tables, &bottom) || !cone_normal(tip, &bottom, normal)) return;
   rf_tip_anchor_rt(tip, &bottom, normal);
-  press(tip, tip->last);
+  rf_tip_press_rt(tip, tip->last);
 }
 
 // Makes a pass in which the anchor follows the slip; false: it was the last one.
@@ -379,7 +382,7 @@ static bool follow(rf_tip *tip) {
   snap(tip->tables, AT, &place);  // rounding
   rf_vec3_sub(place.position, now->anchor, moved);
   rf_tip_anchor_rt(tip, &place, NULL);
-  press(tip, tip->last);
+  rf_tip_press_rt(tip, tip->last);
   if (tip->phase == RF_TIP_TOUCHING) {
     const bool risen = rf_vec3_length(now->slip) > RISEN * left;
     if (risen) return_to_valley(tip, &place);
@@ -391,9 +394,17 @@ static bool follow(rf_tip *tip) {
   return false;
 }
 
-void rf_tip_slide_rt(rf_tip *tip) {
-  // without friction the anchor has moved before the force was sent
-  if (tip->phase != RF_TIP_TOUCHING || tip->now.state != RF_TIP_SLIPS || !(tip->mu > 0.0)) return;
+// Opens the contact of a tip that has left the body; false: it has not.
+static bool leave(rf_tip *tip) {
+  rf_tip_place next = {.triangle = tip->now.triangle};
+  rf_tip_walk_rt(tip->tables, tip->last, &next);
+  if (!has_left(tip, tip->last, &next)) return false;
+  settle(tip, tip->last, &next);
+  return true;
+}
+
+// Moves the anchor to where it slips no more.
+static void follow_slip(rf_tip *tip) {
   // below a hand at rest the pass with the least slip counts: at edges anchors would alternate; one
   // that moves could gain energy by that, as an anchor that stays behind jumps at a larger force
   rf_tip best = *tip;
@@ -408,4 +419,15 @@ void rf_tip_slide_rt(rf_tip *tip) {
     least = left;
   }
   *tip = best;
+}
+
+void rf_tip_slide_rt(rf_tip *tip) {
+  // without friction the anchor has moved before the force was sent
+  if (tip->phase != RF_TIP_TOUCHING || !(tip->mu > 0.0)) return;
+  const rf_tip_contact before = tip->now;
+  if (before.state == RF_TIP_SLIPS)
+    follow_slip(tip);
+  else if (!(tip->turns && leave(tip)))
+    return;
+  rf_tip_turn_rt(tip, &before);
 }

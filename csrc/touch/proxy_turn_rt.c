@@ -1,0 +1,76 @@
+// Anchors with friction that would leap.
+//
+// At a sharp edge the normal jumps, and the force with it: a tip pulls the anchor over a ridge by a
+// length of the order of its depth in one cycle, or leaves the body beside an edge at its full
+// force.  In a cycle the anchor moves by at most
+//     m = FOLLOW |way of the tip| + EASE |d|,
+// and the normal turns by at most m / |d|: the force changes by at most about twice the largest
+// stiffness times m.  Until the normal has turned the anchor waits at the edge; that of a tip that
+// has left turns to the way out, where the force is zero.
+#include <math.h>
+#include <string.h>
+
+#include "linalg/vec3.h"
+#include "touch/proxy_state.h"
+
+static const double FOLLOW = 1.5;
+static const double EASE = 0.01;
+static const double OPPOSITE = 1e-9;  // least sine of the angle between normals that has a plane
+
+// Turns a unit vector towards another by an angle of at most `most`; returns true if it arrives.
+static bool turn(const double from[3], const double to[3], double most, double out[3]) {
+  double across[3], other[3];
+  const double along = rf_vec3_dot(from, to);
+  memcpy(out, to, 3 * sizeof *out);
+  if (2.0 * (1.0 - along) <= most * most) return true;  // the chord
+  for (int i = 0; i < 3; ++i) across[i] = to[i] - along * from[i];
+  double length = rf_vec3_length(across);
+  if (!(length > OPPOSITE)) {
+    rf_vec3_tangents(from, across, other);
+    length = 1.0;
+  }
+  for (int i = 0; i < 3; ++i) out[i] = cos(most) * from[i] + sin(most) / length * across[i];
+  return false;
+}
+
+// Direction from the surface to a tip that has left it.
+static void way_out(const rf_tip *tip, double out[3]) {
+  rf_tip_place next = {.triangle = tip->now.triangle};
+  rf_tip_walk_rt(tip->tables, tip->last, &next);
+  rf_vec3_sub(tip->last, next.position, out);
+  double length = rf_vec3_length(out);
+  if (!(length > 0.0)) {
+    rf_tip_outward_rt(tip->tables, &next, out);
+    length = rf_vec3_length(out);
+  }
+  for (int i = 0; i < 3; ++i) out[i] /= length;
+}
+
+void rf_tip_turn_rt(rf_tip *tip, const rf_tip_contact *before) {
+  const rf_tip_contact *now = &tip->now;
+  rf_tip_place place = {.triangle = before->triangle};
+  double d[3], way[3], to[3], target[3], normal[3];
+  rf_vec3_sub(tip->last, before->anchor, d);
+  const double distance = rf_vec3_length(d), most = FOLLOW * tip->way + EASE * distance;
+  const bool touches = tip->phase == RF_TIP_TOUCHING;
+  if (touches)
+    memcpy(target, now->normal, sizeof target);
+  else
+    way_out(tip, target);
+  const bool arrives = turn(before->normal, target, most / distance, normal);
+  tip->turns = !arrives;
+  if (arrives && !touches) return;
+  if (arrives) {
+    rf_vec3_sub(now->anchor, before->anchor, way);
+    if (!rf_vec3_limit(way, most)) return;
+    for (int i = 0; i < 3; ++i) to[i] = before->anchor[i] + way[i];
+    rf_tip_walk_rt(tip->tables, to, &place);
+  } else {
+    memcpy(place.weight, before->weight, sizeof place.weight);
+    memcpy(place.position, before->anchor, sizeof place.position);
+  }
+  rf_tip_anchor_rt(tip, &place, normal);
+  tip->barred = false;
+  tip->phase = RF_TIP_TOUCHING;
+  rf_tip_press_rt(tip, tip->last);
+}
