@@ -177,11 +177,7 @@ static double longest_press(const rf_tip *tip) {
 }
 
 // Returns true if the way of the tip since its last known place is longer than `most`.
-static bool jumps(const rf_tip *tip, const double point[3], double most) {
-  double way[3];
-  rf_vec3_sub(point, tip->known, way);
-  return tip->is_known && !(rf_vec3_dot(way, way) <= most * most);
-}
+static bool jumps(const rf_tip *tip, double most) { return tip->is_known && !(tip->way <= most); }
 
 // Puts the anchor where the way to a point inside crossed the surface, by the planes at the places
 // next to its begin and its end.
@@ -196,7 +192,7 @@ static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
     if (before->triangle >= 0)
       cross(tip, point, before->triangle, before->anchor, before->normal, &entry);
     cross(tip, point, place->triangle, place->position, outward, &entry);
-    has_side = entry.square < INFINITY || !jumps(tip, point, longest_way(tip));
+    has_side = entry.square < INFINITY || !jumps(tip, longest_way(tip));
   } else {
     has_side = may_begin(tip, point, place);
   }
@@ -208,6 +204,10 @@ static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
     return;
   }
   tip->phase = RF_TIP_TOUCHING;
+  if (tip->mu > 0.0) {
+    rf_vec3_sub(point, entry.position, d);
+    rf_tip_begin_turned_rt(tip, d);
+  }
   rf_tip_press_rt(tip, point);
 }
 
@@ -242,13 +242,16 @@ static void search(rf_tip *tip, const double point[3]) {
 
 void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
   rf_tip_place place;
+  double way[3];
+  rf_vec3_sub(point, tip->known, way);
+  tip->way = tip->is_known ? rf_vec3_length(way) : INFINITY;
   const double longest = longest_way(tip);
-  if (tip->phase == RF_TIP_TOUCHING && jumps(tip, point, longest_press(tip))) {
+  if (tip->phase == RF_TIP_TOUCHING && jumps(tip, longest_press(tip))) {
     tip->barred = true;
     search(tip, point);
   } else if (tip->phase == RF_TIP_TOUCHING) {
     rf_tip_press_rt(tip, point);
-  } else if (tip->phase == RF_TIP_UNKNOWN || jumps(tip, point, longest)) {
+  } else if (tip->phase == RF_TIP_UNKNOWN || jumps(tip, longest)) {
     search(tip, point);
   } else if (rf_tip_near_rt(tip->tables, point, &place)) {
     settle(tip, point, &place);
@@ -256,9 +259,6 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
     tip->now.triangle = -1;  // far away
   }
   const double still = REST * fmax(tip->now.depth_m, AT * tip->tables->size_m);
-  double way[3];
-  rf_vec3_sub(point, tip->known, way);
-  tip->way = tip->is_known ? rf_vec3_length(way) : INFINITY;
   tip->rests = tip->phase == RF_TIP_TOUCHING && !(tip->way > still);
   memcpy(tip->last, point, sizeof tip->last);
   if (tip->phase != RF_TIP_UNKNOWN) {

@@ -66,6 +66,9 @@ void rf_tip_smooth_rt(rf_tip *tip, const double point[3], const rf_tip_place *ne
 void rf_tip_press_rt(rf_tip *tip, const double point[3]);
 // Limits a move of the anchor that would change the force at once; `before`: the contact before it.
 void rf_tip_turn_rt(rf_tip *tip, const rf_tip_contact *before);
+// Turns the normal of a contact that begins where its force would have a jump; `d`: from the anchor
+// to the tip.
+void rf_tip_begin_turned_rt(rf_tip *tip, const double d[3]);
 // Moves the anchor where it slips.
 void rf_tip_slide_rt(rf_tip *tip);
 // Computes the compliance at the anchor, in its frame.

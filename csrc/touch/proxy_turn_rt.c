@@ -5,8 +5,10 @@
 // force.  In a cycle the anchor moves by at most
 //     m = FOLLOW |way of the tip| + EASE |d|,
 // and the normal turns by at most m / |d|: the force changes by at most about twice the largest
-// stiffness times m.  Until the normal has turned the anchor waits at the edge; that of a tip that
-// has left turns to the way out, where the force is zero.
+// stiffness times m.  Until the normal has turned the anchor waits at the edge.  That of a
+// tip that has left the body turns to the tip: the depth along it falls to zero.  A contact that
+// begins deeper than that, as another one inside of the body has ended, begins across the way to
+// the tip.
 #include <math.h>
 #include <string.h>
 
@@ -33,17 +35,29 @@ static bool turn(const double from[3], const double to[3], double most, double o
   return false;
 }
 
-// Direction from the surface to a tip that has left it.
-static void way_out(const rf_tip *tip, double out[3]) {
-  rf_tip_place next = {.triangle = tip->now.triangle};
-  rf_tip_walk_rt(tip->tables, tip->last, &next);
-  rf_vec3_sub(tip->last, next.position, out);
-  double length = rf_vec3_length(out);
-  if (!(length > 0.0)) {
-    rf_tip_outward_rt(tip->tables, &next, out);
-    length = rf_vec3_length(out);
-  }
-  for (int i = 0; i < 3; ++i) out[i] /= length;
+// Longest way of the anchor in this cycle, and that of the end of the normal times the distance.
+static double longest(const rf_tip *tip, double distance) {
+  return FOLLOW * tip->way + EASE * distance;
+}
+
+void rf_tip_begin_turned_rt(rf_tip *tip, const double d[3]) {
+  const rf_tip_contact *now = &tip->now;
+  double along[3], across[3], other[3], normal[3];
+  const double distance = rf_vec3_length(d), most = longest(tip, distance);
+  if (!(-rf_vec3_dot(now->normal, d) > most)) return;
+  for (int i = 0; i < 3; ++i) along[i] = d[i] / distance;
+  const double part = rf_vec3_dot(now->normal, along);
+  for (int i = 0; i < 3; ++i) across[i] = now->normal[i] - part * along[i];
+  const double length = rf_vec3_length(across);
+  if (length > OPPOSITE)
+    for (int i = 0; i < 3; ++i) across[i] /= length;
+  else
+    rf_vec3_tangents(along, across, other);
+  rf_tip_place place = {.triangle = now->triangle};
+  memcpy(place.weight, now->weight, sizeof place.weight);
+  memcpy(place.position, now->anchor, sizeof place.position);
+  tip->turns = !turn(across, now->normal, most / distance, normal);
+  rf_tip_anchor_rt(tip, &place, normal);
 }
 
 void rf_tip_turn_rt(rf_tip *tip, const rf_tip_contact *before) {
@@ -51,12 +65,9 @@ void rf_tip_turn_rt(rf_tip *tip, const rf_tip_contact *before) {
   rf_tip_place place = {.triangle = before->triangle};
   double d[3], way[3], to[3], target[3], normal[3];
   rf_vec3_sub(tip->last, before->anchor, d);
-  const double distance = rf_vec3_length(d), most = FOLLOW * tip->way + EASE * distance;
+  const double distance = rf_vec3_length(d), most = longest(tip, distance);
   const bool touches = tip->phase == RF_TIP_TOUCHING;
-  if (touches)
-    memcpy(target, now->normal, sizeof target);
-  else
-    way_out(tip, target);
+  for (int i = 0; i < 3; ++i) target[i] = touches ? now->normal[i] : d[i] / distance;
   const bool arrives = turn(before->normal, target, most / distance, normal);
   tip->turns = !arrives;
   if (arrives && !touches) return;
