@@ -35,6 +35,12 @@ static bool turn(const double from[3], const double to[3], double most, double o
   return false;
 }
 
+static void place_of(const rf_tip_contact *now, rf_tip_place *out) {
+  out->triangle = now->triangle;
+  memcpy(out->weight, now->weight, sizeof out->weight);
+  memcpy(out->position, now->anchor, sizeof out->position);
+}
+
 // Longest way of the anchor in this cycle, and that of the end of the normal times the distance.
 static double longest(const rf_tip *tip, double distance) {
   return FOLLOW * tip->way + EASE * distance;
@@ -42,6 +48,7 @@ static double longest(const rf_tip *tip, double distance) {
 
 void rf_tip_begin_turned_rt(rf_tip *tip, const double d[3]) {
   const rf_tip_contact *now = &tip->now;
+  rf_tip_place place;
   double along[3], across[3], other[3], normal[3];
   const double distance = rf_vec3_length(d), most = longest(tip, distance);
   if (!(-rf_vec3_dot(now->normal, d) > most)) return;
@@ -53,32 +60,29 @@ void rf_tip_begin_turned_rt(rf_tip *tip, const double d[3]) {
     for (int i = 0; i < 3; ++i) across[i] /= length;
   else
     rf_vec3_tangents(along, across, other);
-  rf_tip_place place = {.triangle = now->triangle};
-  memcpy(place.weight, now->weight, sizeof place.weight);
-  memcpy(place.position, now->anchor, sizeof place.position);
+  place_of(now, &place);
   tip->turns = !turn(across, now->normal, most / distance, normal);
   rf_tip_anchor_rt(tip, &place, normal);
 }
 
 void rf_tip_turn_rt(rf_tip *tip, const rf_tip_contact *before) {
-  const rf_tip_contact *now = &tip->now;
-  rf_tip_place place = {.triangle = before->triangle};
-  double d[3], way[3], to[3], target[3], normal[3];
+  const bool touches = tip->phase == RF_TIP_TOUCHING;
+  const rf_tip_contact *now = touches ? &tip->now : before;
+  rf_tip_place place;
+  double d[3], way[3], target[3], normal[3];
   rf_vec3_sub(tip->last, before->anchor, d);
   const double distance = rf_vec3_length(d), most = longest(tip, distance);
-  const bool touches = tip->phase == RF_TIP_TOUCHING;
   for (int i = 0; i < 3; ++i) target[i] = touches ? now->normal[i] : d[i] / distance;
-  const bool arrives = turn(before->normal, target, most / distance, normal);
-  tip->turns = !arrives;
-  if (arrives && !touches) return;
-  if (arrives) {
-    rf_vec3_sub(now->anchor, before->anchor, way);
-    if (!rf_vec3_limit(way, most)) return;
+  tip->turns = !turn(before->normal, target, most / distance, normal);
+  rf_vec3_sub(now->anchor, before->anchor, way);
+  const bool leaps = rf_vec3_limit(way, most);
+  if (!tip->turns && !leaps) return;
+  place_of(now, &place);
+  if (leaps) {
+    double to[3];
     for (int i = 0; i < 3; ++i) to[i] = before->anchor[i] + way[i];
+    place.triangle = before->triangle;
     rf_tip_walk_rt(tip->tables, to, &place);
-  } else {
-    memcpy(place.weight, before->weight, sizeof place.weight);
-    memcpy(place.position, before->anchor, sizeof place.position);
   }
   rf_tip_anchor_rt(tip, &place, normal);
   tip->barred = false;
