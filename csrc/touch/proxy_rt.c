@@ -13,9 +13,7 @@
 
 enum {
   SEARCHED = 16384,  // triangles in a cycle of a search over all
-  SLIDES = 4,        // passes in which the anchor follows the slip
-  MOST_FACES = 32,   // at an edge or a corner
-  SWEEPS = 16        // over them
+  SLIDES = 4         // passes in which the anchor follows the slip
 };
 static const double SETTLED = 1e-3;  // of the slip: what may be left
 static const double FOLLOWED = 0.5;  // of the slip: less is a clamped anchor
@@ -268,43 +266,6 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
   tip->felt = tip->now;
 }
 
-// Computes the direction of the force without friction that the faces at an edge or a corner share:
-// in a valley its sides hold the tip together, and none pulls.
-static bool cone_normal(const rf_tip *tip, const rf_tip_place *place, double normal[3]) {
-  const rf_tip_tables *t = tip->tables;
-  const double *face[MOST_FACES];
-  double part[MOST_FACES] = {0}, left[3], c[9], moved[MOST_FACES][3];
-  int n = 0;
-  if (place->feature < 0) return false;
-  const int64_t side = 3 * (int64_t)place->triangle + place->feature % 3;
-  if (place->feature >= 3) {
-    const int32_t v = t->edges.corner[side];
-    for (int32_t k = t->fan_first[v]; k < t->fan_first[v + 1] && n < MOST_FACES; ++k)
-      face[n++] = t->face_normal + 3 * (int64_t)t->fan[k];
-  } else {
-    const int32_t edge = t->edges.edge[side];
-    for (int32_t k = t->edges.first[edge]; k < t->edges.first[edge + 1] && n < MOST_FACES; ++k)
-      face[n++] = t->face_normal + 3 * (int64_t)(t->edges.side[k] / 3);
-  }
-  rf_tip_compliance_now_rt(tip, place->triangle, place->weight, c);
-  for (int k = 0; k < n; ++k)
-    for (int i = 0; i < 3; ++i) moved[k][i] = rf_vec3_dot(c + 3 * i, face[k]);
-  rf_vec3_sub(place->position, tip->last, left);
-  for (int sweep = 0; sweep < SWEEPS; ++sweep)
-    for (int k = 0; k < n; ++k) {
-      const double step = rf_vec3_dot(face[k], left) / rf_vec3_dot(face[k], moved[k]);
-      const double now = fmax(part[k] + step, 0.0);
-      for (int i = 0; i < 3; ++i) left[i] -= (now - part[k]) * moved[k][i];
-      part[k] = now;
-    }
-  memset(normal, 0, 3 * sizeof *normal);
-  for (int k = 0; k < n; ++k)
-    for (int i = 0; i < 3; ++i) normal[i] += part[k] * face[k][i];
-  const double length = rf_vec3_length(normal);
-  for (int i = 0; i < 3; ++i) normal[i] /= length;
-  return length > 0.0;
-}
-
 // Moves a place inside a triangle to the side whose opposite corner has the least weight, if that
 // is below a bound.
 static void snap(const rf_tip_tables *t, double bound, rf_tip_place *place) {
@@ -329,10 +290,11 @@ static void snap(const rf_tip_tables *t, double bound, rf_tip_place *place) {
 static void catch_at_edge(rf_tip *tip, const rf_tip_place *place) {
   rf_tip_place next = *place;
   double normal[3];
+  bool valley;
   rf_tip_walk_rt(tip->tables, tip->last, &next);
   if (has_left(tip, tip->last, &next)) {
     settle(tip, tip->last, &next);
-  } else if (cone_normal(tip, place, normal)) {
+  } else if (rf_tip_hold_rt(tip, place, normal, &valley)) {
     rf_tip_anchor_rt(tip, place, normal);
     tip->phase = RF_TIP_TOUCHING;
     rf_tip_press_rt(tip, tip->last);
@@ -347,27 +309,40 @@ static double slip_left(const rf_tip *tip) {
   return has_left(tip, tip->last, &place) ? 0.0 : INFINITY;
 }
 
-// Returns whether the surface is concave at an edge.
-static bool is_valley(const rf_tip_tables *t, const rf_tip_place *place) {
-  double way[3];
-  if (place->feature < 0 || place->feature >= 3) return false;
-  const int64_t side = 3 * (int64_t)place->triangle + place->feature;
-  const int32_t edge = t->edges.edge[side];
-  if (edge < 0 || t->edges.first[edge + 1] - t->edges.first[edge] != 2) return false;
-  const int32_t *both = t->edges.side + t->edges.first[edge];
-  const int32_t other = both[0] == side ? both[1] : both[0];
-  const int32_t opposite = t->edges.corner[other - other % 3 + (other % 3 + 2) % 3];
-  rf_vec3_sub(t->vertex + 3 * (int64_t)opposite, place->position, way);
-  return rf_vec3_dot(way, t->face_normal + 3 * (int64_t)place->triangle) > 0.0;
+// Moves the anchor to a place; in a valley all sides that the tip presses hold it.
+static void move_to(rf_tip *tip, const rf_tip_place *place) {
+  double normal[3];
+  bool valley;
+  const bool holds = rf_tip_hold_rt(tip, place, normal, &valley) && valley;
+  rf_tip_anchor_rt(tip, place, holds ? normal : NULL);
+  rf_tip_press_rt(tip, tip->last);
 }
 
-// Takes an anchor that has gone up a side of a valley back to its bottom, where both sides hold it.
+// Takes an anchor that has gone up a side of a valley back to its bottom.
 static void return_to_valley(rf_tip *tip, const rf_tip_place *place) {
   rf_tip_place bottom = *place;
   double normal[3];
+  bool valley;
   snap(tip->tables, BESIDE, &bottom);
-  if (!is_valley(tip->tables, &bottom) || !cone_normal(tip, &bottom, normal)) return;
+  if (!rf_tip_hold_rt(tip, &bottom, normal, &valley) || !valley) return;
   rf_tip_anchor_rt(tip, &bottom, normal);
+  rf_tip_press_rt(tip, tip->last);
+}
+
+// Takes up how the sides of a valley share the force now.
+static void hold_again(rf_tip *tip) {
+  const rf_tip_contact *now = &tip->now;
+  rf_tip_place place = {.triangle = now->triangle, .feature = -1};
+  memcpy(place.weight, now->weight, sizeof place.weight);
+  memcpy(place.position, now->anchor, sizeof place.position);
+  for (int k = 0; k < 3; ++k)
+    if (now->weight[(k + 2) % 3] == 0.0) place.feature = now->weight[k] == 0.0 ? 3 + (k + 1) % 3 : k;
+  for (int k = 0; k < 3; ++k)
+    if (now->weight[k] == 1.0) place.feature = 3 + k;
+  double normal[3];
+  bool valley;
+  if (!rf_tip_hold_rt(tip, &place, normal, &valley) || !valley) return;
+  rf_tip_anchor_rt(tip, &place, normal);
   rf_tip_press_rt(tip, tip->last);
 }
 
@@ -381,8 +356,7 @@ static bool follow(rf_tip *tip) {
   rf_tip_walk_rt(tip->tables, to, &place);
   snap(tip->tables, AT, &place);  // rounding
   rf_vec3_sub(place.position, now->anchor, moved);
-  rf_tip_anchor_rt(tip, &place, NULL);
-  rf_tip_press_rt(tip, tip->last);
+  move_to(tip, &place);
   if (tip->phase == RF_TIP_TOUCHING) {
     const bool risen = rf_vec3_length(now->slip) > RISEN * left;
     if (risen) return_to_valley(tip, &place);
@@ -407,6 +381,7 @@ static bool leave(rf_tip *tip) {
 static void follow_slip(rf_tip *tip) {
   // below a hand at rest the pass with the least slip counts: at edges anchors would alternate; one
   // that moves could gain energy by that, as an anchor that stays behind jumps at a larger force
+  hold_again(tip);
   rf_tip best = *tip;
   const double first = rf_vec3_length(best.now.slip);
   double least = first;

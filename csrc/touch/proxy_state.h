@@ -64,6 +64,9 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]);
 void rf_tip_smooth_rt(rf_tip *tip, const double point[3], const rf_tip_place *next);
 // Solves for the force at the anchor.
 void rf_tip_press_rt(rf_tip *tip, const double point[3]);
+// Computes the direction of the force without friction that the faces at an edge or a corner share;
+// false: there is none.  `valley`: the surface is sharply concave where the tip presses it.
+bool rf_tip_hold_rt(const rf_tip *tip, const rf_tip_place *place, double normal[3], bool *valley);
 // Limits a move of the anchor that would change the force at once; `before`: the contact before it.
 void rf_tip_turn_rt(rf_tip *tip, const rf_tip_contact *before);
 // Turns the normal of a contact that begins where its force would have a jump; `d`: from the anchor
