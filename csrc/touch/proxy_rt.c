@@ -18,7 +18,7 @@ enum {
 static const double SETTLED = 1e-3;  // of the slip: what may be left
 static const double FOLLOWED = 0.5;  // of the slip: less is a clamped anchor
 static const double RISEN = 2.0;     // times the slip: more is an anchor on another side
-static const double BESIDE = 1e-2;   // weight of the corner opposite to an edge
+static const double BESIDE = 2e-2;   // weights of the other corners beside an edge or a corner
 static const double AT = 1e-9;       // of the size: distance that counts as outside
 static const double REST = 1e-3;     // of the depth: way in a cycle of a tip at rest
 static const double FAR = 0.5;       // of a side of the grid: a jump
@@ -309,41 +309,47 @@ static double slip_left(const rf_tip *tip) {
   return has_left(tip, tip->last, &place) ? 0.0 : INFINITY;
 }
 
-// Moves the anchor to a place; in a valley all sides that the tip presses hold it.
-static void move_to(rf_tip *tip, const rf_tip_place *place) {
+// Holds the anchor at a place in a valley, where all sides that the tip presses share the force;
+// false: it is no valley.
+static bool hold(rf_tip *tip, const rf_tip_place *place) {
   double normal[3];
   bool valley;
-  const bool holds = rf_tip_hold_rt(tip, place, normal, &valley) && valley;
-  rf_tip_anchor_rt(tip, place, holds ? normal : NULL);
+  if (!rf_tip_hold_rt(tip, place, normal, &valley) || !valley) return false;
+  rf_tip_anchor_rt(tip, place, normal);
   rf_tip_press_rt(tip, tip->last);
-}
-
-// Takes an anchor that has gone up a side of a valley back to its bottom.
-static void return_to_valley(rf_tip *tip, const rf_tip_place *place) {
-  rf_tip_place bottom = *place;
-  double normal[3];
-  bool valley;
-  snap(tip->tables, BESIDE, &bottom);
-  if (!rf_tip_hold_rt(tip, &bottom, normal, &valley) || !valley) return;
-  rf_tip_anchor_rt(tip, &bottom, normal);
-  rf_tip_press_rt(tip, tip->last);
+  return true;
 }
 
 // Takes up how the sides of a valley share the force now.
 static void hold_again(rf_tip *tip) {
-  const rf_tip_contact *now = &tip->now;
-  rf_tip_place place = {.triangle = now->triangle, .feature = -1};
-  memcpy(place.weight, now->weight, sizeof place.weight);
-  memcpy(place.position, now->anchor, sizeof place.position);
+  rf_tip_place place = {.triangle = tip->now.triangle, .feature = -1};
+  const double *weight = memcpy(place.weight, tip->now.weight, sizeof place.weight);
+  memcpy(place.position, tip->now.anchor, sizeof place.position);
   for (int k = 0; k < 3; ++k)
-    if (now->weight[(k + 2) % 3] == 0.0) place.feature = now->weight[k] == 0.0 ? 3 + (k + 1) % 3 : k;
+    if (weight[(k + 2) % 3] == 0.0) place.feature = k;
   for (int k = 0; k < 3; ++k)
-    if (now->weight[k] == 1.0) place.feature = 3 + k;
-  double normal[3];
-  bool valley;
-  if (!rf_tip_hold_rt(tip, &place, normal, &valley) || !valley) return;
-  rf_tip_anchor_rt(tip, &place, normal);
-  rf_tip_press_rt(tip, tip->last);
+    if (weight[k] == 1.0) place.feature = 3 + k;
+  (void)hold(tip, &place);
+}
+
+// Moves a place to the corner whose weight is nearly 1.
+static void snap_to_corner(const rf_tip_tables *t, rf_tip_place *place) {
+  for (int k = 0; k < 3; ++k) {
+    if (!(place->weight[k] > 1.0 - BESIDE)) continue;
+    const int32_t v = t->edges.corner[3 * (int64_t)place->triangle + k];
+    memset(place->weight, 0, sizeof place->weight);
+    place->weight[k] = 1.0;
+    place->feature = 3 + k;
+    memcpy(place->position, t->vertex + 3 * (int64_t)v, sizeof place->position);
+  }
+}
+
+// Takes an anchor that has gone up a side of a valley back to its bottom.
+static void return_to_valley(rf_tip *tip, const rf_tip_place *place) {
+  rf_tip_place corner = *place, side = *place;
+  snap_to_corner(tip->tables, &corner);
+  snap(tip->tables, BESIDE, &side);
+  if (!hold(tip, &corner)) (void)hold(tip, &side);
 }
 
 // Makes a pass in which the anchor follows the slip; false: it was the last one.
@@ -356,7 +362,10 @@ static bool follow(rf_tip *tip) {
   rf_tip_walk_rt(tip->tables, to, &place);
   snap(tip->tables, AT, &place);  // rounding
   rf_vec3_sub(place.position, now->anchor, moved);
-  move_to(tip, &place);
+  if (!hold(tip, &place)) {
+    rf_tip_anchor_rt(tip, &place, NULL);
+    rf_tip_press_rt(tip, tip->last);
+  }
   if (tip->phase == RF_TIP_TOUCHING) {
     const bool risen = rf_vec3_length(now->slip) > RISEN * left;
     if (risen) return_to_valley(tip, &place);
