@@ -107,8 +107,7 @@ bool rf_tip_hold_rt(const rf_tip *tip, const rf_tip_place *place, double normal[
   share(tip, place, &f);
   memset(normal, 0, 3 * sizeof *normal);
   for (int k = 0; k < f.n; ++k)
-    for (int i = 0; i < 3; ++i)
-      normal[i] += f.part[k] * normal_of(tip->tables, f.triangle[k])[i];
+    for (int i = 0; i < 3; ++i) normal[i] += f.part[k] * normal_of(tip->tables, f.triangle[k])[i];
   const double length = rf_vec3_length(normal);
   if (!(length > 0.0)) return false;
   for (int i = 0; i < 3; ++i) normal[i] /= length;
