@@ -3,8 +3,8 @@
 // Outside of the body the nearest place is looked up in the grid.  A tip that has entered since the
 // last cycle gets its anchor where its way crossed the surface.  While it touches, the anchor stays
 // on the surface however deep the tip goes; where it slips the anchor walks, after the force is
-// sent, to the place next to the tip less the elastic displacement.  Without friction it walks
-// before (proxy_smooth_rt.c).
+// sent, to the place next to the tip less the elastic displacement, but not farther than the force
+// may change (proxy_turn_rt.c).  Without friction it walks before (proxy_smooth_rt.c).
 #include <math.h>
 #include <string.h>
 

@@ -6,6 +6,9 @@
 
 #include "touch/proxy_tables.h"
 
+// Way of the anchor in a cycle over that of the tip, at most.
+#define RF_TIP_FOLLOW 1.5
+
 // Knowledge of the place of the tip.
 typedef enum rf_tip_phase {
   RF_TIP_UNKNOWN,  // all triangles are searched for the nearest one, some in each cycle

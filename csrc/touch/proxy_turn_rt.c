@@ -3,20 +3,18 @@
 // At a sharp edge the normal jumps, and the force with it: a tip pulls the anchor over a ridge by a
 // length of the order of its depth in one cycle, or leaves the body beside an edge at its full
 // force.  In a cycle the anchor moves by at most
-//     m = FOLLOW |way of the tip| + EASE |d|,
-// and the normal turns by at most m / |d|: the force changes by at most about twice the largest
-// stiffness times m.  Until the normal has turned the anchor waits at the edge.  That of a
-// tip that has left the body turns to the tip: the depth along it falls to zero.  A contact that
-// begins deeper than that, as another one inside of the body has ended, begins across the way to
-// the tip.
+//     m = RF_TIP_FOLLOW |way of the tip| + EASE |d|,
+// and the normal turns by at most m / |d|: the force changes by at most some three times the
+// largest stiffness times m.  Where a tip has left the body the anchor waits, and the normal turns
+// to the tip: the depth along it falls to zero.  A contact that begins deeper than m, as another
+// one has ended inside of the body, begins across the way to the tip, with hardly any force.
 #include <math.h>
 #include <string.h>
 
 #include "linalg/vec3.h"
 #include "touch/proxy_state.h"
 
-static const double FOLLOW = 1.5;
-static const double EASE = 0.01;
+static const double EASE = 0.01;      // of the distance from the tip: way of the anchor in a cycle
 static const double OPPOSITE = 1e-9;  // least sine of the angle between normals that has a plane
 
 // Turns a unit vector towards another by an angle of at most `most`; returns true if it arrives.
@@ -41,9 +39,9 @@ static void place_of(const rf_tip_contact *now, rf_tip_place *out) {
   memcpy(out->position, now->anchor, sizeof out->position);
 }
 
-// Longest way of the anchor in this cycle, and that of the end of the normal times the distance.
+// Longest way of the anchor in this cycle; over the distance, largest turn of the normal, rad.
 static double longest(const rf_tip *tip, double distance) {
-  return FOLLOW * tip->way + EASE * distance;
+  return RF_TIP_FOLLOW * tip->way + EASE * distance;
 }
 
 void rf_tip_begin_turned_rt(rf_tip *tip, const double d[3]) {
