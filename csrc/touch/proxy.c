@@ -30,7 +30,7 @@ static void forget_rt(void *self) {
   tip->felt = tip->now;
   tip->phase = RF_TIP_UNKNOWN;
   tip->searched = 0;
-  tip->barred = tip->is_known = false;
+  tip->barred = tip->is_known = tip->turns = false;
   for (int i = 0; i < 3; ++i) tip->last[i] = NAN;
 }
 

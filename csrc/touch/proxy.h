@@ -8,7 +8,8 @@
 //     n.d >= 0:  no contact;
 //     C f = d, if |f_t| <= mu f_n, f_n = -n.f:  the anchor sticks to the tip;
 //     n.(C f) = n.d, |f_t| = mu f_n, f_t along the tangential slip d - C f:  it slips,
-//         and moves over the surface to where no slip is left.
+//         and moves over the surface to where no slip is left, in a cycle by a bounded way
+//         (proxy_turn_rt.c); in valleys faces share the force (proxy_valley_rt.c).
 // Without friction C f = d, at an anchor where d.C^-1 d / 2 is least (proxy_smooth_rt.c).
 //
 // A tip that begins inside has a side only if it is not deep (RF_TIP_BEGIN), the body is thick

@@ -3,8 +3,8 @@
 // Outside of the body the nearest place is looked up in the grid.  A tip that has entered since the
 // last cycle gets its anchor where its way crossed the surface.  While it touches, the anchor stays
 // on the surface however deep the tip goes; where it slips the anchor walks, after the force is
-// sent, to the place next to the tip less the elastic displacement.  Without friction it walks
-// before (proxy_smooth_rt.c).
+// sent, to the place next to the tip less the elastic displacement, but not farther than the force
+// may change (proxy_turn_rt.c).  Without friction it walks before (proxy_smooth_rt.c).
 #include <math.h>
 #include <string.h>
 
@@ -13,14 +13,12 @@
 
 enum {
   SEARCHED = 16384,  // triangles in a cycle of a search over all
-  SLIDES = 4,        // passes in which the anchor follows the slip
-  MOST_FACES = 32,   // at an edge or a corner
-  SWEEPS = 16        // over them
+  SLIDES = 4         // passes in which the anchor follows the slip
 };
 static const double SETTLED = 1e-3;  // of the slip: what may be left
 static const double FOLLOWED = 0.5;  // of the slip: less is a clamped anchor
 static const double RISEN = 2.0;     // times the slip: more is an anchor on another side
-static const double BESIDE = 1e-2;   // weight of the corner opposite to an edge
+static const double BESIDE = 2e-2;   // weights of the other corners beside an edge or a corner
 static const double AT = 1e-9;       // of the size: distance that counts as outside
 static const double REST = 1e-3;     // of the depth: way in a cycle of a tip at rest
 static const double FAR = 0.5;       // of a side of the grid: a jump
@@ -79,6 +77,7 @@ static void open_contact(rf_tip *tip, rf_tip_phase phase) {
   tip->now.state = tip->barred ? RF_TIP_INSIDE : RF_TIP_OPEN;
   tip->now.depth_m = 0.0;
   tip->now.deep = false;
+  tip->turns = false;
   memset(tip->now.force, 0, sizeof tip->now.force);
   memset(tip->now.slip, 0, sizeof tip->now.slip);
 }
@@ -111,8 +110,7 @@ static void press_smooth(rf_tip *tip, const double point[3]) {
     rf_tip_smooth_rt(tip, point, &next);
 }
 
-// Solves for the force at the anchor.
-static void press(rf_tip *tip, const double point[3]) {
+void rf_tip_press_rt(rf_tip *tip, const double point[3]) {
   rf_tip_contact *now = &tip->now;
   double d[3], f[3], slip[3];
   if (!(tip->mu > 0.0)) {
@@ -177,11 +175,7 @@ static double longest_press(const rf_tip *tip) {
 }
 
 // Returns true if the way of the tip since its last known place is longer than `most`.
-static bool jumps(const rf_tip *tip, const double point[3], double most) {
-  double way[3];
-  rf_vec3_sub(point, tip->known, way);
-  return tip->is_known && !(rf_vec3_dot(way, way) <= most * most);
-}
+static bool jumps(const rf_tip *tip, double most) { return tip->is_known && !(tip->way <= most); }
 
 // Puts the anchor where the way to a point inside crossed the surface, by the planes at the places
 // next to its begin and its end.
@@ -196,7 +190,7 @@ static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
     if (before->triangle >= 0)
       cross(tip, point, before->triangle, before->anchor, before->normal, &entry);
     cross(tip, point, place->triangle, place->position, outward, &entry);
-    has_side = entry.square < INFINITY || !jumps(tip, point, longest_way(tip));
+    has_side = entry.square < INFINITY || !jumps(tip, longest_way(tip));
   } else {
     has_side = may_begin(tip, point, place);
   }
@@ -208,7 +202,11 @@ static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
     return;
   }
   tip->phase = RF_TIP_TOUCHING;
-  press(tip, point);
+  if (tip->mu > 0.0) {
+    rf_vec3_sub(point, entry.position, d);
+    rf_tip_begin_turned_rt(tip, d);
+  }
+  rf_tip_press_rt(tip, point);
 }
 
 static void settle(rf_tip *tip, const double point[3], const rf_tip_place *place) {
@@ -242,13 +240,16 @@ static void search(rf_tip *tip, const double point[3]) {
 
 void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
   rf_tip_place place;
+  double way[3];
+  rf_vec3_sub(point, tip->known, way);
+  tip->way = tip->is_known ? rf_vec3_length(way) : INFINITY;
   const double longest = longest_way(tip);
-  if (tip->phase == RF_TIP_TOUCHING && jumps(tip, point, longest_press(tip))) {
+  if (tip->phase == RF_TIP_TOUCHING && jumps(tip, longest_press(tip))) {
     tip->barred = true;
     search(tip, point);
   } else if (tip->phase == RF_TIP_TOUCHING) {
-    press(tip, point);
-  } else if (tip->phase == RF_TIP_UNKNOWN || jumps(tip, point, longest)) {
+    rf_tip_press_rt(tip, point);
+  } else if (tip->phase == RF_TIP_UNKNOWN || jumps(tip, longest)) {
     search(tip, point);
   } else if (rf_tip_near_rt(tip->tables, point, &place)) {
     settle(tip, point, &place);
@@ -256,50 +257,13 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
     tip->now.triangle = -1;  // far away
   }
   const double still = REST * fmax(tip->now.depth_m, AT * tip->tables->size_m);
-  tip->rests = tip->phase == RF_TIP_TOUCHING && !jumps(tip, point, still);
+  tip->rests = tip->phase == RF_TIP_TOUCHING && !(tip->way > still);
   memcpy(tip->last, point, sizeof tip->last);
   if (tip->phase != RF_TIP_UNKNOWN) {
     memcpy(tip->known, point, sizeof tip->known);
     tip->is_known = true;
   }
   tip->felt = tip->now;
-}
-
-// Computes the direction of the force without friction that the faces at an edge or a corner share:
-// in a valley its sides hold the tip together, and none pulls.
-static bool cone_normal(const rf_tip *tip, const rf_tip_place *place, double normal[3]) {
-  const rf_tip_tables *t = tip->tables;
-  const double *face[MOST_FACES];
-  double part[MOST_FACES] = {0}, left[3], c[9], moved[MOST_FACES][3];
-  int n = 0;
-  if (place->feature < 0) return false;
-  const int64_t side = 3 * (int64_t)place->triangle + place->feature % 3;
-  if (place->feature >= 3) {
-    const int32_t v = t->edges.corner[side];
-    for (int32_t k = t->fan_first[v]; k < t->fan_first[v + 1] && n < MOST_FACES; ++k)
-      face[n++] = t->face_normal + 3 * (int64_t)t->fan[k];
-  } else {
-    const int32_t edge = t->edges.edge[side];
-    for (int32_t k = t->edges.first[edge]; k < t->edges.first[edge + 1] && n < MOST_FACES; ++k)
-      face[n++] = t->face_normal + 3 * (int64_t)(t->edges.side[k] / 3);
-  }
-  rf_tip_compliance_now_rt(tip, place->triangle, place->weight, c);
-  for (int k = 0; k < n; ++k)
-    for (int i = 0; i < 3; ++i) moved[k][i] = rf_vec3_dot(c + 3 * i, face[k]);
-  rf_vec3_sub(place->position, tip->last, left);
-  for (int sweep = 0; sweep < SWEEPS; ++sweep)
-    for (int k = 0; k < n; ++k) {
-      const double step = rf_vec3_dot(face[k], left) / rf_vec3_dot(face[k], moved[k]);
-      const double now = fmax(part[k] + step, 0.0);
-      for (int i = 0; i < 3; ++i) left[i] -= (now - part[k]) * moved[k][i];
-      part[k] = now;
-    }
-  memset(normal, 0, 3 * sizeof *normal);
-  for (int k = 0; k < n; ++k)
-    for (int i = 0; i < 3; ++i) normal[i] += part[k] * face[k][i];
-  const double length = rf_vec3_length(normal);
-  for (int i = 0; i < 3; ++i) normal[i] /= length;
-  return length > 0.0;
 }
 
 // Moves a place inside a triangle to the side whose opposite corner has the least weight, if that
@@ -326,13 +290,14 @@ static void snap(const rf_tip_tables *t, double bound, rf_tip_place *place) {
 static void catch_at_edge(rf_tip *tip, const rf_tip_place *place) {
   rf_tip_place next = *place;
   double normal[3];
+  bool valley;
   rf_tip_walk_rt(tip->tables, tip->last, &next);
   if (has_left(tip, tip->last, &next)) {
     settle(tip, tip->last, &next);
-  } else if (cone_normal(tip, place, normal)) {
+  } else if (rf_tip_hold_rt(tip, place, normal, &valley)) {
     rf_tip_anchor_rt(tip, place, normal);
     tip->phase = RF_TIP_TOUCHING;
-    press(tip, tip->last);
+    rf_tip_press_rt(tip, tip->last);
   }
 }
 
@@ -344,28 +309,47 @@ static double slip_left(const rf_tip *tip) {
   return has_left(tip, tip->last, &place) ? 0.0 : INFINITY;
 }
 
-// Returns whether the surface is concave at an edge.
-static bool is_valley(const rf_tip_tables *t, const rf_tip_place *place) {
-  double way[3];
-  if (place->feature < 0 || place->feature >= 3) return false;
-  const int64_t side = 3 * (int64_t)place->triangle + place->feature;
-  const int32_t edge = t->edges.edge[side];
-  if (edge < 0 || t->edges.first[edge + 1] - t->edges.first[edge] != 2) return false;
-  const int32_t *both = t->edges.side + t->edges.first[edge];
-  const int32_t other = both[0] == side ? both[1] : both[0];
-  const int32_t opposite = t->edges.corner[other - other % 3 + (other % 3 + 2) % 3];
-  rf_vec3_sub(t->vertex + 3 * (int64_t)opposite, place->position, way);
-  return rf_vec3_dot(way, t->face_normal + 3 * (int64_t)place->triangle) > 0.0;
+// Holds the anchor at a place in a valley, where all sides that the tip presses share the force;
+// false: it is no valley.
+static bool hold(rf_tip *tip, const rf_tip_place *place) {
+  double normal[3];
+  bool valley;
+  if (!rf_tip_hold_rt(tip, place, normal, &valley) || !valley) return false;
+  rf_tip_anchor_rt(tip, place, normal);
+  rf_tip_press_rt(tip, tip->last);
+  return true;
 }
 
-// Takes an anchor that has gone up a side of a valley back to its bottom, where both sides hold it.
+// Takes up how the sides of a valley share the force now.
+static void hold_again(rf_tip *tip) {
+  rf_tip_place place = {.triangle = tip->now.triangle, .feature = -1};
+  const double *weight = memcpy(place.weight, tip->now.weight, sizeof place.weight);
+  memcpy(place.position, tip->now.anchor, sizeof place.position);
+  for (int k = 0; k < 3; ++k)
+    if (weight[(k + 2) % 3] == 0.0) place.feature = k;
+  for (int k = 0; k < 3; ++k)
+    if (weight[k] == 1.0) place.feature = 3 + k;
+  (void)hold(tip, &place);
+}
+
+// Moves a place to the corner whose weight is nearly 1.
+static void snap_to_corner(const rf_tip_tables *t, rf_tip_place *place) {
+  for (int k = 0; k < 3; ++k) {
+    if (!(place->weight[k] > 1.0 - BESIDE)) continue;
+    const int32_t v = t->edges.corner[3 * (int64_t)place->triangle + k];
+    memset(place->weight, 0, sizeof place->weight);
+    place->weight[k] = 1.0;
+    place->feature = 3 + k;
+    memcpy(place->position, t->vertex + 3 * (int64_t)v, sizeof place->position);
+  }
+}
+
+// Takes an anchor that has gone up a side of a valley back to its bottom.
 static void return_to_valley(rf_tip *tip, const rf_tip_place *place) {
-  rf_tip_place bottom = *place;
-  double normal[3];
-  snap(tip->tables, BESIDE, &bottom);
-  if (!is_valley(tip->tables, &bottom) || !cone_normal(tip, &bottom, normal)) return;
-  rf_tip_anchor_rt(tip, &bottom, normal);
-  press(tip, tip->last);
+  rf_tip_place corner = *place, side = *place;
+  snap_to_corner(tip->tables, &corner);
+  snap(tip->tables, BESIDE, &side);
+  if (!hold(tip, &corner)) (void)hold(tip, &side);
 }
 
 // Makes a pass in which the anchor follows the slip; false: it was the last one.
@@ -378,8 +362,10 @@ static bool follow(rf_tip *tip) {
   rf_tip_walk_rt(tip->tables, to, &place);
   snap(tip->tables, AT, &place);  // rounding
   rf_vec3_sub(place.position, now->anchor, moved);
-  rf_tip_anchor_rt(tip, &place, NULL);
-  press(tip, tip->last);
+  if (!hold(tip, &place)) {
+    rf_tip_anchor_rt(tip, &place, NULL);
+    rf_tip_press_rt(tip, tip->last);
+  }
   if (tip->phase == RF_TIP_TOUCHING) {
     const bool risen = rf_vec3_length(now->slip) > RISEN * left;
     if (risen) return_to_valley(tip, &place);
@@ -391,11 +377,20 @@ static bool follow(rf_tip *tip) {
   return false;
 }
 
-void rf_tip_slide_rt(rf_tip *tip) {
-  // without friction the anchor has moved before the force was sent
-  if (tip->phase != RF_TIP_TOUCHING || tip->now.state != RF_TIP_SLIPS || !(tip->mu > 0.0)) return;
+// Opens the contact of a tip that has left the body; false: it has not.
+static bool leave(rf_tip *tip) {
+  rf_tip_place next = {.triangle = tip->now.triangle};
+  rf_tip_walk_rt(tip->tables, tip->last, &next);
+  if (!has_left(tip, tip->last, &next)) return false;
+  settle(tip, tip->last, &next);
+  return true;
+}
+
+// Moves the anchor to where it slips no more.
+static void follow_slip(rf_tip *tip) {
   // below a hand at rest the pass with the least slip counts: at edges anchors would alternate; one
   // that moves could gain energy by that, as an anchor that stays behind jumps at a larger force
+  hold_again(tip);
   rf_tip best = *tip;
   const double first = rf_vec3_length(best.now.slip);
   double least = first;
@@ -408,4 +403,15 @@ void rf_tip_slide_rt(rf_tip *tip) {
     least = left;
   }
   *tip = best;
+}
+
+void rf_tip_slide_rt(rf_tip *tip) {
+  // without friction the anchor has moved before the force was sent
+  if (tip->phase != RF_TIP_TOUCHING || !(tip->mu > 0.0)) return;
+  const rf_tip_contact before = tip->now;
+  if (before.state == RF_TIP_SLIPS)
+    follow_slip(tip);
+  else if (!(tip->turns && leave(tip)))
+    return;
+  rf_tip_turn_rt(tip, &before);
 }

@@ -17,8 +17,7 @@
 enum { PASSES = 4, HALVINGS = 4 };
 static const double SETTLED = 1e-8;  // of the energy: fall that a pass is worth
 static const double LOWER = 1e-12;   // of the energy: rounding
-static const double FOLLOW = 1.5;    // of the way of the tip: largest way of the anchor in a cycle,
-static const double SLIDE = 2e-3;    // and of the distance between them
+static const double SLIDE = 2e-3;    // of the distance from the tip: way of the anchor in a cycle
 static const double ASIDE = 0.05;    // of the sides of a triangle: central differences
 
 typedef struct spot {
@@ -115,12 +114,9 @@ static bool try_way(const rf_tip *tip, const double point[3], const double step[
 // Longest way of the anchor in this cycle: it follows the tip, and slides where it would jump from
 // one minimum to the next.
 static double longest(const rf_tip *tip, const double point[3], const spot *now) {
-  double way[3], d[3];
+  double d[3];
   rf_vec3_sub(point, now->place.position, d);
-  double most = SLIDE * rf_vec3_length(d);
-  if (!tip->is_known) return most;
-  rf_vec3_sub(point, tip->known, way);
-  return most + FOLLOW * rf_vec3_length(way);
+  return SLIDE * rf_vec3_length(d) + (tip->is_known ? RF_TIP_FOLLOW * tip->way : 0.0);
 }
 
 void rf_tip_smooth_rt(rf_tip *tip, const double point[3], const rf_tip_place *next) {

@@ -6,6 +6,9 @@
 
 #include "touch/proxy_tables.h"
 
+// Way of the anchor in a cycle over that of the tip, at most.
+#define RF_TIP_FOLLOW 1.5
+
 // Knowledge of the place of the tip.
 typedef enum rf_tip_phase {
   RF_TIP_UNKNOWN,  // all triangles are searched for the nearest one, some in each cycle
@@ -37,6 +40,8 @@ typedef struct rf_tip {
   rf_tip_place nearest;
   bool barred;      // began inside: no force until it has been outside
   bool rests;       // the tip, while it touches
+  bool turns;       // the normal of the contact, to that of the surface
+  double way;       // of the tip in the last cycle, m; infinite in the first one
   double last[3];   // tip in the last cycle, in the frame of the body
   bool is_known;    // there was a cycle without a search that continues
   double known[3];  // tip in the last one of them
@@ -60,6 +65,16 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]);
 // Presses a tip without friction, which is inside: moves the anchor and sets tip->now.  `next`: the
 // place next to the point on the way from the anchor over the surface.
 void rf_tip_smooth_rt(rf_tip *tip, const double point[3], const rf_tip_place *next);
+// Solves for the force at the anchor.
+void rf_tip_press_rt(rf_tip *tip, const double point[3]);
+// Computes the direction of the force without friction that the faces at an edge or a corner share;
+// false: there is none.  `valley`: the surface is sharply concave where the tip presses it.
+bool rf_tip_hold_rt(const rf_tip *tip, const rf_tip_place *place, double normal[3], bool *valley);
+// Limits a move of the anchor that would change the force at once; `before`: the contact before it.
+void rf_tip_turn_rt(rf_tip *tip, const rf_tip_contact *before);
+// Turns the normal of a contact that begins where its force would have a jump; `d`: from the anchor
+// to the tip.
+void rf_tip_begin_turned_rt(rf_tip *tip, const double d[3]);
 // Moves the anchor where it slips.
 void rf_tip_slide_rt(rf_tip *tip);
 // Computes the compliance at the anchor, in its frame.

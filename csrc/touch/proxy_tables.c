@@ -8,8 +8,6 @@
 #include "base/run.h"
 #include "linalg/vec3.h"
 
-// Normals of a vertex are one where triangles meet at less than 40 degrees.
-static const double SMOOTH = 0.766;
 static const double FEWEST_NODES = 0.5;  // part of the vertices
 static const double WIDE = 2.0;  // side of a box of the grid over the mean side of a triangle
 enum { MOST_BOXES = 8 };         // of the grid, for each triangle
@@ -118,7 +116,7 @@ static rf_status set_normals(rf_tip_tables *t, rf_error *err) {
     for (int32_t k = t->fan_first[v]; k < t->fan_first[v + 1]; ++k) {
       const int64_t f = t->fan[k];
       const double *other = t->face_normal + 3 * f;
-      if (rf_vec3_dot(own, other) < SMOOTH) continue;
+      if (rf_vec3_dot(own, other) < RF_TIP_SMOOTH) continue;
       const int32_t *corner = t->edges.corner + 3 * f;
       const double by = angle[3 * f + (corner[1] == v ? 1 : corner[2] == v ? 2 : 0)];
       for (int i = 0; i < 3; ++i) normal[i] += by * other[i];

@@ -5,6 +5,9 @@
 #include "mesh/edges.h"
 #include "touch/proxy.h"
 
+// Cosine of the largest angle between triangles whose common vertex has one normal: 40 degrees.
+#define RF_TIP_SMOOTH 0.766
+
 enum { RF_TIP_SYMMETRIC = 6 };  // numbers of a symmetric block: xx, yy, zz, yz, xz, xy
 
 // A grid of boxes that list the triangles whose own boxes they overlap.

@@ -10,6 +10,7 @@ from shapes import box_hexes, box_tets
 
 Array = NDArray[np.float64]
 LAW = rf.StVK(1e5, 0.3, 1000.0)
+RADIUS = 0.05  # of balls [m]
 
 
 def slab(
@@ -43,3 +44,18 @@ def circles(n: int, radius=0.02, depth=2e-3) -> Array:
         [0.06 + radius * np.cos(angle), 0.06 + radius * np.sin(angle), 0 * angle + 0.04 - depth], 1
     )
     return np.concatenate([down, round_, down[::-1]])
+
+
+def stairs() -> rf.Mesh:
+    """Return a ball of cubes."""
+    nodes, elements = box_hexes(8, 8, 8, 2.0 * RADIUS)
+    nodes -= RADIUS
+    kept = elements[np.linalg.norm(nodes[elements].mean(axis=1), axis=1) < RADIUS]
+    used, new = np.unique(kept, return_inverse=True)
+    return rf.Mesh(nodes[used], new.reshape(-1, 8))
+
+
+def tip_on(mesh: rf.Mesh, friction=0.0) -> rf.PointProxyContact:
+    """Return a tip on a ball that is held below."""
+    solid = rf.Solid(mesh, LAW, fixed=mesh.nodes[:, 2] < -0.03)
+    return rf.PointProxyContact(rf.GreensFunctions(solid), mesh.surface(), 0.014, friction)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import reducedfem as rf
 from reducedfem import _core
 from shapes import ball, box_hexes
-from touched import LAW, circles, replay, session, slab, tip
+from touched import LAW, circles, replay, session, slab, stairs, tip, tip_on
 
 Array = NDArray[np.float64]
 STATES = ("open", "stick", "slip")
@@ -497,13 +497,7 @@ def test_triangles_without_area_are_refused(pad):
 @pytest.mark.parametrize("friction", [0.0, 0.4])
 def test_a_hand_at_rest_feels_a_force_at_rest_on_stairs(friction):
     """At the edges and in the valleys of a stepped ball, where anchors could alternate."""
-    nodes, elements = box_hexes(8, 8, 8, 0.1)
-    nodes -= 0.05
-    kept = elements[np.linalg.norm(nodes[elements].mean(axis=1), axis=1) < 0.05]
-    used, new = np.unique(kept, return_inverse=True)
-    mesh = rf.Mesh(nodes[used], new.reshape(-1, 8))
-    solid = rf.Solid(mesh, LAW, fixed=mesh.nodes[:, 2] < -0.03)
-    contact = rf.PointProxyContact(rf.GreensFunctions(solid), mesh.surface(), 0.014, friction)
+    contact = tip_on(stairs(), friction)
     rng = np.random.default_rng(5)
     ways = rng.normal(size=(60, 3))
     ways[:, 2] = np.abs(ways[:, 2])

@@ -6,24 +6,8 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from shapes import ball, box_hexes
-from touched import LAW, slab, tip
-
-RADIUS = 0.05
-
-
-def stairs() -> rf.Mesh:
-    """Return a ball of cubes."""
-    nodes, elements = box_hexes(8, 8, 8, 2.0 * RADIUS)
-    nodes -= RADIUS
-    kept = elements[np.linalg.norm(nodes[elements].mean(axis=1), axis=1) < RADIUS]
-    used, new = np.unique(kept, return_inverse=True)
-    return rf.Mesh(nodes[used], new.reshape(-1, 8))
-
-
-def tip_on(mesh: rf.Mesh, friction=0.0) -> rf.PointProxyContact:
-    solid = rf.Solid(mesh, LAW, fixed=mesh.nodes[:, 2] < -0.03)
-    return rf.PointProxyContact(rf.GreensFunctions(solid), mesh.surface(), 0.014, friction)
+from shapes import ball
+from touched import RADIUS, slab, stairs, tip, tip_on
 
 
 def loop(rng: np.random.Generator, steps: int):
