@@ -98,8 +98,7 @@ static void assemble(rf_prefactored *d, double dt_s) {
 // Provides the factor of a level.
 static rf_status factorize(rf_prefactored *d, const rf_run *run, int32_t level,
                            const rf_cholesky **out, rf_error *err) {
-  const int32_t i =
-      (level % RF_PREFACTORED_FACTORS + RF_PREFACTORED_FACTORS) % RF_PREFACTORED_FACTORS;
+  const int32_t i = rf_prefactored_slot(level);
   rf_status st = RF_OK;
   *out = d->factor[i];
   if (d->known[i] && d->level[i] == level) return st;
@@ -156,14 +155,12 @@ done:
 
 rf_status rf_prefactored_solve(rf_prefactored *d, const rf_run *run, double dt_s, const double *x,
                                double *y, int64_t *iterations, rf_error *err) {
-  int exponent;
-  const double ratio = 2.0 * frexp(dt_s / d->first_s, &exponent);  // in [1, 2)
-  const int32_t level = exponent - 1;
-  preconditioner by = {.part = {2.0 - ratio, ratio - 1.0}};
+  preconditioner by;
+  const int32_t level = rf_prefactored_split(d->first_s, dt_s, by.part);
   rf_status st = RF_OK;
   RF_TRY(factorize(d, run, level, &by.factor[0], err));
   rf_solid_gather(d->solid, x, vector(d, REST));
-  if (ratio == 1.0) {
+  if (by.part[1] == 0.0) {
     RF_TRY(rf_cholesky_solve(by.factor[0], run, 1, vector(d, REST), vector(d, RESULT), err));
   } else {
     RF_TRY(factorize(d, run, level + 1, &by.factor[1], err));

@@ -1,5 +1,11 @@
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE  // for pthread_sigmask
+#endif
+
 #include "linalg/analysis.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -64,7 +70,17 @@ cholmod_factor *rf_analysis_run(rf_analysis *a, const rf_csc *lower, int orderin
 }
 
 cholmod_factor *rf_analysis_run_metis(rf_analysis *a, const rf_csc *lower) {
+  sigset_t mask;
+  // METIS throws by SIGTERM, which it leaves blocked when it has caught it
+  const bool masked = pthread_sigmask(SIG_SETMASK, NULL, &mask) == 0;
   cholmod_factor *factor = rf_analysis_run(a, lower, CHOLMOD_METIS, NULL);
+  if (!factor && a->common.status == CHOLMOD_INVALID) {
+    if (masked) pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    // an error of its own comes again, a signal does not
+    factor = rf_analysis_run(a, lower, CHOLMOD_METIS, NULL);
+    if (factor) raise(SIGTERM);
+  }
+  if (masked) pthread_sigmask(SIG_SETMASK, &mask, NULL);
   const int status = a->common.status;
   if (!factor && status != CHOLMOD_OUT_OF_MEMORY && status != CHOLMOD_TOO_LARGE)
     factor = rf_analysis_run(a, lower, CHOLMOD_AMD, NULL);
