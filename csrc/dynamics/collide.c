@@ -58,8 +58,8 @@ done:
   return st;
 }
 
-rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *system,
-                            double usual_s, rf_collide **out, rf_error *err) {
+rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *system, double usual_s,
+                            rf_collide **out, rf_error *err) {
   const rf_solid *solid = set->solid;
   rf_status st = RF_OK;
   rf_collide *c = NULL;

@@ -48,8 +48,8 @@ typedef struct rf_collide_point {
 
 typedef struct rf_collide_rule {
   const char *name;
-  bool ahead;   // examines the places of the end of the next step, x'' = x' + h v' + h^2/2 a'_free
-  bool sinks;   // under damping, without recovery of the depth
+  bool ahead;  // examines the places of the end of the next step, x'' = x' + h v' + h^2/2 a'_free
+  bool sinks;  // under damping, without recovery of the depth
   // Sets the change a' - a'_free that keeps the node on the surface and from sliding.  False: the
   // step keeps it without.
   bool (*require_rt)(const rf_collide_point *p, double change[3]);
@@ -145,8 +145,8 @@ struct rf_collide {
   double ratio;             // last_s over that of the step being computed, 1 at first
   double *by_contact;       // accelerations of the nodes by all forces at the state  (n, 3)
   double *next_by_contact;  // of the step being computed                             (n, 3)
-  double *spread;       // with damping inside: accelerations of all nodes by these   (n_all, 3)
-  double *next_spread;  // forces, and those of the step being computed; else NULL    (n_all, 3)
+  double *spread;           // with damping inside: accelerations of all nodes by these   (n_all, 3)
+  double *next_spread;      // forces, and those of the step being computed; else NULL    (n_all, 3)
   double *adjusted;         // a of a step of another length                          (n_all, 3)
   int64_t n_all;            // nodes of the solid
   const rf_constraints *constraints;  // borrowed; NULL: none

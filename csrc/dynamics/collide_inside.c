@@ -22,7 +22,7 @@
 #include "linalg/vec3.h"
 
 enum { SOLVES = 5, ROUNDS = 30, FIRST = 32 };
-static const double TOLERANCE = 1e-11, UNSOLVED = 1e-3;  // residuals of forces
+static const double TOLERANCE = 1e-12, UNSOLVED = 1e-3;  // residuals of forces
 static const double CLOSE = 1e-10;     // change of d by a round, over its size without forces
 static const double MOST_BYTES = 1e9;  // of the responses of a level, unless a step needs more
 enum { FEWEST_KEPT = 32 };
@@ -47,10 +47,10 @@ typedef struct responses {
 
 struct rf_collide_inside {
   rf_simd simd;
-  double usual_s;                             // length of level 0
-  responses at[RF_PREFACTORED_FACTORS];       // of the last levels
-  const responses *between[2];                // those of this step
-  double part[2];                             // and their parts in W~
+  double usual_s;                        // length of level 0
+  responses at[RF_PREFACTORED_FACTORS];  // of the last levels
+  const responses *between[2];           // those of this step
+  double part[2];                        // and their parts in W~
   int32_t most_kept;        // beyond which those of nodes that do not touch are forgotten
   bool *found;              // touches, in this step                              (n_bodies, n)
   double *start;            // a'_free                                            (n_all, 3)
@@ -258,8 +258,7 @@ static void fill(const rf_collide *c) {
       double by[9] = {0}, along[9], block[9] = {0};
       for (int i = 0; i < 2 && in->part[i] > 0.0; ++i)
         for (int64_t k = 0; k < 9; ++k)
-          by[k] += in->part[i] *
-                   in->between[i]->of[b->node][3 * (k / 3 * c->n + a->node) + k % 3];
+          by[k] += in->part[i] * in->between[i]->of[b->node][3 * (k / 3 * c->n + a->node) + k % 3];
       rf_mat3_abt(by, a->frame, along);
       for (int r = 0; r < 3; ++r)
         for (int j = 0; j < 3; ++j)
@@ -288,6 +287,7 @@ static rf_status solve_once(rf_collide *c, rf_system *s, const rf_collide_motion
   rf_friction_poll asked = {.run = s->run, .err = s->err};
   const rf_friction_limits limits = {.tolerance = TOLERANCE,
                                      .budget_us = INFINITY,
+                                     .sweeps = true,
                                      .stop = rf_friction_poll_stop,
                                      .context = &asked};
   rf_friction_report report;

@@ -73,9 +73,9 @@ static rf_status order_unknowns(const rf_csc *lower, rf_ordering_method *method,
   rf_analysis a = {0};
   rf_analysis_start(&a);
   a.common.supernodal = CHOLMOD_SIMPLICIAL;
-  cholmod_factor *factor =
-      *method == RF_ORDER_METIS ? rf_analysis_run_metis(&a, lower)
-                                : rf_analysis_run(&a, lower, CHOLMOD_AMD, NULL);
+  cholmod_factor *factor = *method == RF_ORDER_METIS
+                               ? rf_analysis_run_metis(&a, lower)
+                               : rf_analysis_run(&a, lower, CHOLMOD_AMD, NULL);
   if (!factor) st = failed(&a, lower->cols, err);
   if (factor && factor->ordering == CHOLMOD_AMD) *method = RF_ORDER_AMD;
   for (int32_t i = 0; factor && i < lower->cols; ++i)
