@@ -106,7 +106,8 @@ rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *sys
     c->mass[i] = solid->lumped[set->node[i]];
     memcpy(c->rest + 3 * i, solid->mesh->nodes + 3 * (int64_t)set->node[i], 3 * sizeof *c->rest);
   }
-  c->damped = system->damping_stiff > 0.0 || system->own_damping || system->inside;
+  c->damped =
+      set->alpha > 0.0 || system->damping_stiff > 0.0 || system->own_damping || system->inside;
   if (system->inside) {
     RF_ALLOC(c->spread, 3 * c->n_all);
     RF_ALLOC(c->next_spread, 3 * c->n_all);

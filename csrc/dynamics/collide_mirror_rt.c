@@ -6,9 +6,8 @@
 // which has no force of one sign.
 //
 // The rule knows no places: damping takes some of a velocity between two reflections, and a body at
-// rest sinks by so much in each.  With damping, a node is therefore reflected with the speed of a
-// recovery of its depth at least.  Nodes that hit are faster and gain no energy by it; a body
-// rests at the depth where both are equal, about g h^2 over the part recovered in a step.
+// rest sinks by so much in each.  With damping, reflected nodes therefore recover a part of the
+// depth that they had at the beginning of the step: a node that hits had none.
 #include <math.h>
 
 #include "dynamics/collide.h"
@@ -19,9 +18,9 @@ static const double ROUNDING = 1e-13;  // of the velocity: a node that was stopp
 static bool require_rt(const rf_collide_point *p, double change[3]) {
   const double h = p->step_s, size = rf_vec3_length(p->before) + h * rf_vec3_length(p->started);
   if (!(rf_vec3_dot(p->before, p->normal) < -ROUNDING * size)) return false;
-  // w' = -w outwards, and what that lacks of the recovery
-  const double lacks = p->recovery * p->depth_m / h + rf_vec3_dot(p->halfway, p->normal);
-  const double more = p->recovery > 0.0 ? fmax(0.0, lacks) / h : 0.0;
+  // w' = -w, and the recovery
+  const double was = fmax(0.0, p->depth_m + h * rf_vec3_dot(p->halfway, p->normal));
+  const double more = p->recovery * was / (h * h);
   for (int k = 0; k < 3; ++k)
     change[k] = -2.0 * p->before[k] / h - p->started[k] - p->free[k] + more * p->normal[k];
   return true;

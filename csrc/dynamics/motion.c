@@ -156,8 +156,7 @@ rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set, con
   }
   if (set->barrier) RF_TRY(rf_barrier_work_create(set->barrier, m->system->ld, &m->barrier, err));
   if (set->barrier && m->barrier->touch) m->barrier->touch->system = m->system;
-  if (set->collide)
-    RF_TRY(rf_collide_create(set->collide, m->system, set->dt_s, &m->collide, err));
+  if (set->collide) RF_TRY(rf_collide_create(set->collide, m->system, set->dt_s, &m->collide, err));
   RF_TRY(rf_motion_reset(m, run, NULL, NULL, NULL, err));
   *out = m;
   m = NULL;

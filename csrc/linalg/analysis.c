@@ -1,5 +1,5 @@
 #if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE  // for pthread_sigmask
+#define _GNU_SOURCE  // for sigaction, pthread_sigmask
 #endif
 
 #include "linalg/analysis.h"
@@ -52,35 +52,57 @@ static cholmod_sparse view_of(const rf_csc *lower) {
   return a;
 }
 
+// METIS throws by these signals, and catches those from outside as errors of its own.  It leaves
+// handlers that serve once, and a caught signal may stay blocked.
+static const int THROWN[] = {SIGTERM, SIGABRT};
+enum { N_THROWN = sizeof THROWN / sizeof *THROWN };
+
+typedef struct handlers {
+  struct sigaction action[N_THROWN];
+  sigset_t mask;
+} handlers;
+
+static void keep(handlers *h) {
+  for (int i = 0; i < N_THROWN; ++i) (void)sigaction(THROWN[i], NULL, h->action + i);
+  (void)pthread_sigmask(SIG_SETMASK, NULL, &h->mask);
+}
+
+static void restore(const handlers *h) {
+  for (int i = 0; i < N_THROWN; ++i) (void)sigaction(THROWN[i], h->action + i, NULL);
+  (void)pthread_sigmask(SIG_SETMASK, &h->mask, NULL);
+}
+
 cholmod_factor *rf_analysis_run(rf_analysis *a, const rf_csc *lower, int ordering,
                                 const int32_t *given) {
   cholmod_common *c = &a->common;
   cholmod_sparse view = view_of(lower);
+  handlers before;
   c->nmethods = 1;
   c->method[0].ordering = ordering;
   // METIS draws from rand() of the C library, shared by the process: concurrent analyses would take
   // numbers from each other and give different orderings
-  const bool draws = ordering == CHOLMOD_METIS;
-  if (draws) rf_process_lock_take(RF_LOCK_ANALYSIS);
+  const bool metis = ordering == CHOLMOD_METIS;
+  if (metis) {
+    rf_process_lock_take(RF_LOCK_ANALYSIS);
+    keep(&before);
+  }
   // CHOLMOD reads the permutation only
   cholmod_factor *factor = cholmod_analyze_p(&view, (int32_t *)given, NULL, 0, c);
-  if (draws) rf_process_lock_give(RF_LOCK_ANALYSIS);
+  if (metis) {
+    restore(&before);
+    rf_process_lock_give(RF_LOCK_ANALYSIS);
+  }
   rf_analysis_account(a);
   return factor;
 }
 
 cholmod_factor *rf_analysis_run_metis(rf_analysis *a, const rf_csc *lower) {
-  sigset_t mask;
-  // METIS throws by SIGTERM, which it leaves blocked when it has caught it
-  const bool masked = pthread_sigmask(SIG_SETMASK, NULL, &mask) == 0;
   cholmod_factor *factor = rf_analysis_run(a, lower, CHOLMOD_METIS, NULL);
-  if (!factor && a->common.status == CHOLMOD_INVALID) {
-    if (masked) pthread_sigmask(SIG_SETMASK, &mask, NULL);
-    // an error of its own comes again, a signal does not
+  // where METIS throws, CHOLMOD takes AMD: an error comes again, a signal does not
+  if (factor && factor->ordering != CHOLMOD_METIS) {
+    (void)cholmod_free_factor(&factor, &a->common);
     factor = rf_analysis_run(a, lower, CHOLMOD_METIS, NULL);
-    if (factor) raise(SIGTERM);
   }
-  if (masked) pthread_sigmask(SIG_SETMASK, &mask, NULL);
   const int status = a->common.status;
   if (!factor && status != CHOLMOD_OUT_OF_MEMORY && status != CHOLMOD_TOO_LARGE)
     factor = rf_analysis_run(a, lower, CHOLMOD_AMD, NULL);
