@@ -51,19 +51,20 @@ struct rf_collide_inside {
   responses at[RF_PREFACTORED_FACTORS];  // of the last levels
   const responses *between[2];           // those of this step
   double part[2];                        // and their parts in W~
-  int32_t most_kept;        // beyond which those of nodes that do not touch are forgotten
-  bool *found;              // touches, in this step                              (n_bodies, n)
-  double *start;            // a'_free                                            (n_all, 3)
-  double *vector;           // forces                                             (n_all, 3)
-  double *solved;           // accelerations by them                              (n_all, 3)
-  int32_t n, most;          // contacts, and room for them
-  contact *contact;         // (most)
-  double *matrix;           // W                                                  (3 most, 3 most)
-  double *free;             // d without forces, for W~                           (3 most)
-  double *gap;              // W~ f + free                                        (3 most)
-  double *mu;               // (most)
-  double *force;            // in the frames                                      (3 most)
-  double *solution;         // the next ones                                      (3 most)
+  int32_t most_kept;  // beyond which those of nodes that do not touch are forgotten
+  bool *found;        // touches, in this step                              (n_bodies, n)
+  double *start;      // a'_free                                            (n_all, 3)
+  double *vector;     // forces                                             (n_all, 3)
+  double *solved;     // accelerations by them                              (n_all, 3)
+  double *columns;    // accelerations by unit forces at a node                    (3, n_all, 3)
+  int32_t n, most;    // contacts, and room for them
+  contact *contact;   // (most)
+  double *matrix;     // W                                                  (3 most, 3 most)
+  double *free;       // d without forces, for W~                           (3 most)
+  double *gap;        // W~ f + free                                        (3 most)
+  double *mu;         // (most)
+  double *force;      // in the frames                                      (3 most)
+  double *solution;   // the next ones                                      (3 most)
   rf_contact_state *state;  // (most)
   rf_friction *solver;
 };
@@ -109,6 +110,7 @@ void rf_collide_inside_free(rf_collide_inside *in) {
   rf_free(in->start);
   rf_free(in->vector);
   rf_free(in->solved);
+  rf_free(in->columns);
   rf_free(in);
 }
 
@@ -203,14 +205,11 @@ static rf_status respond(const rf_collide *c, rf_system *s, responses *to, int32
   if (to->of[node]) return st;
   RF_TRY(rf_run_poll(s->run, s->err));
   RF_ALLOC(response, 9 * (int64_t)c->n);
-  for (int64_t k = 0; k < 3; ++k) {
-    memset(in->vector, 0, 3 * (size_t)c->n_all * sizeof *in->vector);
-    in->vector[3 * (int64_t)c->node[node] + k] = 1.0;
-    RF_TRY(s->operations->damped_solve(s, h, in->vector, in->solved));
+  RF_TRY(s->operations->damped_response(s, h, 3 * c->node[node], in->columns));
+  for (int64_t k = 0; k < 3; ++k)
     for (int64_t i = 0; i < c->n; ++i)
-      memcpy(response + 3 * (k * c->n + i), in->solved + 3 * (int64_t)c->node[i],
+      memcpy(response + 3 * (k * c->n + i), in->columns + 3 * (k * c->n_all + (int64_t)c->node[i]),
              3 * sizeof *response);
-  }
   to->of[node] = response;
   to->kept[to->n_kept++] = node;
   response = NULL;
@@ -409,7 +408,7 @@ rf_status rf_collide_inside_create(rf_collide *c, const rf_system *system, doubl
                                    rf_error *err) {
   rf_status st = RF_OK;
   rf_collide_inside *in = NULL;
-  if (!system->operations->damped_solve) return RF_ERR_INTERNAL;
+  if (!system->operations->damped_response) return RF_ERR_INTERNAL;
   RF_ALLOC(in, 1);
   in->simd = system->simd;
   in->usual_s = usual_s;
@@ -423,6 +422,7 @@ rf_status rf_collide_inside_create(rf_collide *c, const rf_system *system, doubl
   RF_ALLOC(in->start, 3 * c->n_all);
   RF_ALLOC(in->vector, 3 * c->n_all);
   RF_ALLOC(in->solved, 3 * c->n_all);
+  RF_ALLOC(in->columns, 9 * c->n_all);
   const double bytes = 9.0 * sizeof(double) * fmax(c->n, 1);
   in->most_kept = (int32_t)fmin(fmax(FEWEST_KEPT, MOST_BYTES / bytes), 1e9);
   RF_TRY(grow(in, FIRST, err));

@@ -171,3 +171,24 @@ rf_status rf_prefactored_solve(rf_prefactored *d, const rf_run *run, double dt_s
 done:
   return st;
 }
+
+rf_status rf_prefactored_respond(rf_prefactored *d, const rf_run *run, double dt_s, int32_t node,
+                                 double *x, rf_error *err) {
+  const int64_t n = 3 * (int64_t)d->solid->mesh->n_nodes;
+  double part[2];
+  double *const columns = d->vectors;  // the first three vectors
+  const rf_cholesky *factor;
+  rf_status st = RF_OK;
+  const int32_t level = rf_prefactored_split(d->first_s, dt_s, part);
+  if (part[1] != 0.0) return RF_ERR_INTERNAL;
+  RF_TRY(factorize(d, run, level, &factor, err));
+  memset(x, 0, 3 * (size_t)n * sizeof *x);
+  for (int64_t k = 0; k < 3; ++k) {
+    x[n * k + 3 * (int64_t)node + k] = 1.0;
+    rf_solid_gather(d->solid, x + n * k, columns + size(d) * k);
+  }
+  RF_TRY(rf_cholesky_solve(factor, run, 3, columns, columns, err));
+  for (int64_t k = 0; k < 3; ++k) rf_solid_scatter(d->solid, columns + size(d) * k, x + n * k);
+done:
+  return st;
+}

@@ -58,5 +58,8 @@ RF_MUST_CHECK rf_status rf_prefactored_multiply(rf_prefactored *d, const rf_run 
 RF_MUST_CHECK rf_status rf_prefactored_solve(rf_prefactored *d, const rf_run *run, double dt_s,
                                              const double *x, double *y, int64_t *iterations,
                                              rf_error *err);
+// Computes A^-1 e for unit forces e at a free node, x (3, n_nodes, 3), in a step with a factor.
+RF_MUST_CHECK rf_status rf_prefactored_respond(rf_prefactored *d, const rf_run *run, double dt_s,
+                                               int32_t node, double *x, rf_error *err);
 
 #endif
