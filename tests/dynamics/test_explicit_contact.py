@@ -248,7 +248,7 @@ def test_a_mirrored_bar_keeps_the_energy_of_the_scheme():
 
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_mirrored_bar_gains_nothing_by_the_recovery_of_its_depth(inside):
-    """Nodes that hit were outside at the beginning of the step: the limit is that without damping."""
+    """Nodes that hit were outside at the beginning of the step."""
     plain, depth = fall("mirror", 2, 0.5, energy)
     damped, other = fall("mirror", 2, 0.5, energy, damping=(0.0, 1e-9), implicit_damping=inside)
     assert damped == pytest.approx(plain, abs=1e-4)

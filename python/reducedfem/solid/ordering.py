@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import choice, reals
-from reducedfem.base.sparse import CSC
 from reducedfem.base.quiet import warn
+from reducedfem.base.sparse import CSC
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import StVK
