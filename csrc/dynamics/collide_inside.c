@@ -172,6 +172,9 @@ static rf_status search(rf_collide *c, int32_t which, const rf_collide_motion *m
     double change[3];
     if (found[i] || !(c->distance[i] <= 0.0)) continue;
     if (!rf_collide_examine_rt(c, body, i, m, &one.point, one.arm)) continue;
+    // the target of a place counts also where the rule does not push: other forces may pull the
+    // node
+    if (!body->proxy->rule->require_rt(&one.point, change) && !body->proxy->rule->ahead) continue;
     if (in->n == RF_FRICTION_MOST)
       return rf_fail(err, RF_ERR_ARG,
                      "contact: more than %d nodes touch (the last one body %d), too many for "
@@ -181,9 +184,6 @@ static rf_status search(rf_collide *c, int32_t which, const rf_collide_motion *m
     const int32_t more = 2 * in->most < RF_FRICTION_MOST ? 2 * in->most : RF_FRICTION_MOST;
     const rf_status st = in->n < in->most ? RF_OK : grow(in, more, err);
     if (st < 0) return st;
-    // the target of a place counts also where the rule does not push: other forces may pull the
-    // node
-    if (!body->proxy->rule->require_rt(&one.point, change) && !body->proxy->rule->ahead) continue;
     for (int k = 0; k < 3; ++k) one.required[k] = one.point.free[k] + change[k];
     memcpy(one.frame, one.point.normal, sizeof one.point.normal);
     rf_vec3_tangents(one.frame, one.frame + 3, one.frame + 6);
