@@ -7,7 +7,7 @@
 
 enum {
   SWEEPS = 20,     // before Newton's method, and where an inner solve is stuck
-  FEW_SWEEPS = 2,  // of these, between two looks at the residual
+  FEW_SWEEPS = 2,  // of these, between two tests of the residual
   WARM_STEPS = 8,  // of Newton's method, from the forces of a start
   STEPS = 40,      // of Newton's method
   PATIENCE = 15,   // of these, without a tenth less

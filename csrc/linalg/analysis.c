@@ -98,7 +98,7 @@ cholmod_factor *rf_analysis_run(rf_analysis *a, const rf_csc *lower, int orderin
 
 cholmod_factor *rf_analysis_run_metis(rf_analysis *a, const rf_csc *lower) {
   cholmod_factor *factor = rf_analysis_run(a, lower, CHOLMOD_METIS, NULL);
-  // where METIS throws, CHOLMOD takes AMD: an error comes again, a signal does not
+  // CHOLMOD takes AMD if METIS throws: an error comes again, a signal does not
   if (factor && factor->ordering != CHOLMOD_METIS) {
     (void)cholmod_free_factor(&factor, &a->common);
     factor = rf_analysis_run(a, lower, CHOLMOD_METIS, NULL);
