@@ -7,7 +7,8 @@
 // the largest violation with d over max|free| and f over max|free| / mean(diag W):
 //     |min(d_n, f_n)|,  |f_t| - mu f_n,  |mu f_n d_t + |d_t| f_t|,  min(|d_t|, |mu f_n - |f_t||).
 //
-// From given forces, as of the previous step, a few steps of Newton's method may suffice.  Else
+// From given forces, as of the previous step, a few steps of Newton's method may suffice, or a few
+// sweeps.  Else
 // sweeps over the contacts (D06 algorithm 1) find roughly which of them touch, stick and slip.
 // Newton's method on the complementarity functions of Alart and Curnier follows, in which the
 // contacts that do not touch and the directions of slip are eliminated exactly.  Where it does not
@@ -51,6 +52,7 @@ typedef enum rf_contact_state {
 typedef struct rf_friction_limits {
   double tolerance;  // of the residual, > 0
   double budget_us;  // time of a solve, > 0; INFINITY: none
+  bool sweeps;       // W is nearly diagonal: sweeps from a start are faster than Newton's method
   // Asked between steps if not NULL, by offline callers: true ends the solve as out of time.
   bool (*stop)(void *context);
   void *context;

@@ -7,6 +7,7 @@
 
 enum {
   SWEEPS = 20,     // before Newton's method, and where an inner solve is stuck
+  FEW_SWEEPS = 2,  // of these, between two tests of the residual
   WARM_STEPS = 8,  // of Newton's method, from the forces of a start
   STEPS = 40,      // of Newton's method
   PATIENCE = 15,   // of these, without a tenth less
@@ -107,11 +108,15 @@ static bool step_first(rf_friction *s) {
 }
 
 static bool sweep_first(rf_friction *s) {
+  const int32_t together = s->limits.sweeps ? FEW_SWEEPS : SWEEPS;
+  bool solved = false;
   rf_friction_move_rt(s, s->force, s->moved);
-  rf_friction_sweep_rt(s, SWEEPS);
-  const double residual = projected_residual(s);
-  copy(s, s->in_cone, s->first);
-  return keep(s, residual);
+  for (int32_t k = 0; k < SWEEPS && !solved; k += together) {
+    rf_friction_sweep_rt(s, together);
+    solved = keep(s, projected_residual(s));
+    copy(s, s->in_cone, s->first);
+  }
+  return solved;
 }
 
 // Sweeps from the best forces until they solve or the time is up; with a part of the friction, the
@@ -384,7 +389,8 @@ rf_status rf_friction_solve_rt(rf_friction *s, const double *free, const double 
   const rf_friction_results out = {force, gap, state, report};
   const rf_status st = rf_friction_open_rt(s, free, mu, start, limits, &out);
   if (st < 0) return st;
-  if (!step_first(s) && !sweep_first(s)) s->report.end = search(s);
+  const bool stepped = !limits->sweeps && step_first(s);
+  if (!stepped && !sweep_first(s)) s->report.end = search(s);
   if (s->best_residual > s->limits.tolerance) make_safe(s);
   rf_friction_close_rt(s, &out);
   return RF_OK;

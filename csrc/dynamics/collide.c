@@ -58,7 +58,7 @@ done:
   return st;
 }
 
-rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *system,
+rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *system, double usual_s,
                             rf_collide **out, rf_error *err) {
   const rf_solid *solid = set->solid;
   rf_status st = RF_OK;
@@ -71,14 +71,6 @@ rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *sys
                    "contact of a RigidProxy is for whole cells, but the mesh has cells that its "
                    "surface cuts, whose nodes lie outside of the body: make tetrahedra "
                    "(tetrahedralize), or whole cells (voxelize(cut=False))");
-  for (int32_t i = 0; i < set->n_proxies; ++i) {
-    const rf_collide_rule *rule = set->proxy[i]->rule;
-    if (!rule->damped && (system->damping_stiff > 0.0 || system->own_damping || system->inside))
-      return rf_fail(err, RF_ERR_ARG,
-                     "contact: bodies sink at rest under damping by stiffness or strain rate with "
-                     "the rule \"%s\": take rule=\"surface\", or damping=(alpha, 0) alone",
-                     rule->name);
-  }
   if (!(set->stable_s > 0.0))
     return rf_fail(err, RF_ERR_ARG, "contact needs a positive stable step, got %g", set->stable_s);
   RF_TRY(rf_constraints_require_free(solid->mesh->constraints, set->n, set->node, err));
@@ -114,7 +106,13 @@ rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *sys
     c->mass[i] = solid->lumped[set->node[i]];
     memcpy(c->rest + 3 * i, solid->mesh->nodes + 3 * (int64_t)set->node[i], 3 * sizeof *c->rest);
   }
-  if (system->inside) RF_TRY(rf_collide_inside_create(c, system, err));
+  c->damped =
+      set->alpha > 0.0 || system->damping_stiff > 0.0 || system->own_damping || system->inside;
+  if (system->inside) {
+    RF_ALLOC(c->spread, 3 * c->n_all);
+    RF_ALLOC(c->next_spread, 3 * c->n_all);
+    RF_TRY(rf_collide_inside_create(c, system, usual_s, err));
+  }
   *out = c;
   c = NULL;
 done:
@@ -131,6 +129,8 @@ void rf_collide_free(rf_collide *c) {
   rf_free(c->distance);
   rf_free(c->by_contact);
   rf_free(c->next_by_contact);
+  rf_free(c->spread);
+  rf_free(c->next_spread);
   rf_free(c->adjusted);
   for (int32_t i = 0; i < c->n_bodies; ++i) {
     rf_collide_body *b = c->body + i;
@@ -149,6 +149,7 @@ void rf_collide_reset(rf_collide *c) {
   c->n_unsolved = 0;
   c->n_joint = 0;
   memset(c->by_contact, 0, 3 * (size_t)c->n * sizeof *c->by_contact);
+  if (c->spread) memset(c->spread, 0, 3 * (size_t)c->n_all * sizeof *c->spread);
   for (int32_t i = 0; i < c->n_bodies; ++i) {
     rf_collide_body *b = c->body + i;
     b->moves = b->proxy->moves;
@@ -169,6 +170,7 @@ void rf_collide_recall(rf_collide *c, const double *state) {
     memcpy(c->body[i].carried, state + 1, sizeof c->body[i].carried);
   }
   memcpy(c->by_contact, state, 3 * (size_t)c->n * sizeof *state);
+  if (c->spread) memcpy(c->spread, state + 3 * c->n, 3 * (size_t)c->n_all * sizeof *state);
 }
 
 void rf_collide_remember(const rf_collide *c, double *state) {
@@ -180,4 +182,5 @@ void rf_collide_remember(const rf_collide *c, double *state) {
     memcpy(state + 1, b->carried, sizeof b->carried);
   }
   memcpy(state, c->by_contact, 3 * (size_t)c->n * sizeof *state);
+  if (c->spread) memcpy(state + 3 * c->n, c->spread, 3 * (size_t)c->n_all * sizeof *state);
 }

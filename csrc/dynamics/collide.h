@@ -13,8 +13,9 @@
 //
 // Rules set a' as if the next step had the same length h.  If it has another one, h', the force at
 // its beginning is f h / h', so that both halves of the impulse are equal.  Nodes then move as fast
-// as the rule requires, but for the acceleration without contact.  Steps with damping inside have
-// one length: the second half of the impulse, at single nodes, would not be damped.
+// as the rule requires, but for the acceleration without contact.  With damping inside, the whole
+// acceleration (M + h/2 D)^-1 f is scaled, of all nodes: single nodes would lack the damping of the
+// other half.
 //
 // Rules are a table each (a source and a row below).  Only nodes touch: edges and corners of small
 // bodies enter between them.
@@ -37,7 +38,7 @@ typedef struct rf_collide_point {
   double step_s;      // h
   double distance_m;  // of the place examined, 0 or less
   double depth_m;     // at the end of the step, 0 or more; of rules that examine places ahead
-  double recovery;    // part of the depth by which a node without velocity may go outwards
+  double recovery;    // part of the depth by which a node without velocity goes outwards, >= 0
   double normal[3];   // outwards
   double before[3];   // velocity at the beginning of the step
   double halfway[3];  // in its middle
@@ -47,8 +48,8 @@ typedef struct rf_collide_point {
 
 typedef struct rf_collide_rule {
   const char *name;
-  bool ahead;   // examines the places of the end of the next step, x'' = x' + h v' + h^2/2 a'_free
-  bool damped;  // bodies come to rest under damping by stiffness or strain rate, too
+  bool ahead;  // examines the places of the end of the next step, x'' = x' + h v' + h^2/2 a'_free
+  bool sinks;  // under damping, without recovery of the depth
   // Sets the change a' - a'_free that keeps the node on the surface and from sliding.  False: the
   // step keeps it without.
   bool (*require_rt)(const rf_collide_point *p, double change[3]);
@@ -144,11 +145,14 @@ struct rf_collide {
   double ratio;             // last_s over that of the step being computed, 1 at first
   double *by_contact;       // accelerations of the nodes by all forces at the state  (n, 3)
   double *next_by_contact;  // of the step being computed                             (n, 3)
+  double *spread;           // with damping inside: accelerations of all nodes by these   (n_all, 3)
+  double *next_spread;      // forces, and those of the step being computed; else NULL    (n_all, 3)
   double *adjusted;         // a of a step of another length                          (n_all, 3)
   int64_t n_all;            // nodes of the solid
   const rf_constraints *constraints;  // borrowed; NULL: none
   int32_t n_bodies;
   rf_collide_body *body;      // (n_bodies)
+  bool damped;                // in any way
   rf_collide_inside *inside;  // owned; NULL: no damping inside
   int32_t n_joint;            // contacts whose forces were solved for together in the last step
   bool unsolved;              // forces of the step being computed do not obey the laws
@@ -157,17 +161,17 @@ struct rf_collide {
   rf_status (*settle)(rf_collide *c, rf_system *s, const rf_collide_motion *m);
 };
 
-// RF_ERR_ARG unless the system is that of explicit steps of the solid, with lumped mass and damping
-// that the rules bear, and all nodes are free.
+// usual_s: length of most steps.  RF_ERR_ARG unless the system is that of explicit steps of the
+// solid, with lumped mass, and all nodes are free.
 RF_MUST_CHECK rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *system,
-                                          rf_collide **out, rf_error *err);
+                                          double usual_s, rf_collide **out, rf_error *err);
 void rf_collide_free(rf_collide *c);  // NULL is fine
 // Begins with the bodies where they were moved last.
 void rf_collide_reset(rf_collide *c);
 // Numbers besides displacements on which the next step depends: last_s, since_s and carried of each
-// body, and by_contact.
+// body, by_contact, and spread.
 static inline int64_t rf_collide_numbers(const rf_collide *c) {
-  return 1 + 4 * (int64_t)c->n_bodies + 3 * (int64_t)c->n;
+  return 1 + 4 * (int64_t)c->n_bodies + 3 * ((int64_t)c->n + (c->inside ? c->n_all : 0));
 }
 void rf_collide_recall(rf_collide *c, const double *state);
 void rf_collide_remember(const rf_collide *c, double *state);
@@ -193,7 +197,7 @@ void rf_collide_push_rt(rf_collide *c, rf_collide_body *b, int64_t i, const rf_c
 
 // For steps with damping inside.
 RF_MUST_CHECK rf_status rf_collide_inside_create(rf_collide *c, const rf_system *system,
-                                                 rf_error *err);
+                                                 double usual_s, rf_error *err);
 // Solves for the responses of all nodes that may touch in steps of h, for which no step has to wait
 // then.  RF_ERR_ARG: they need too much memory.
 RF_MUST_CHECK rf_status rf_collide_prepare(rf_collide *c, rf_system *s, double h);

@@ -68,7 +68,8 @@ bool rf_collide_examine_rt(const rf_collide *c, const rf_collide_body *b, int64_
   const int64_t at = 3 * (int64_t)c->node[i];
   const rf_pose *pose = &b->next.pose;
   double turning[3], local[3];
-  *p = (rf_collide_point){.step_s = m->h, .recovery = RECOVERY * fmin(1.0, m->h / c->stable_s)};
+  *p = (rf_collide_point){.step_s = m->h};
+  if (c->damped || !proxy->rule->sinks) p->recovery = RECOVERY * fmin(1.0, m->h / c->stable_s);
   if (!find_normal(c, b, i, p)) return false;
   for (int64_t k = 0; k < 3; ++k) arm[k] = c->rest[3 * i + k] + m->x[at + k] - pose->position_m[k];
   rf_vec3_cross(proxy->spin_rad_s, arm, turning);
@@ -135,7 +136,9 @@ const double *rf_collide_begin_rt(rf_collide *c, double h, const double *state) 
   c->ratio = c->last_s > 0.0 && c->last_s != h ? c->last_s / h : 1.0;
   if (c->ratio == 1.0) return state;
   memcpy(c->adjusted, state, 3 * (size_t)c->n_all * sizeof *state);
-  for (int64_t i = 0; i < c->n; ++i)
+  for (int64_t i = 0; c->spread && i < 3 * c->n_all; ++i)
+    c->adjusted[i] += (c->ratio - 1.0) * c->spread[i];
+  for (int64_t i = 0; !c->spread && i < c->n; ++i)
     for (int64_t k = 0; k < 3; ++k)
       c->adjusted[3 * (int64_t)c->node[i] + k] += (c->ratio - 1.0) * c->by_contact[3 * i + k];
   rf_constraints_fill_rt(c->constraints, c->adjusted);
@@ -166,9 +169,11 @@ rf_status rf_collide_touch_rt(rf_collide *c, rf_system *s, const rf_collide_moti
 }
 
 void rf_collide_keep_rt(rf_collide *c, double h) {
-  double *by_contact = c->by_contact;
+  double *by_contact = c->by_contact, *spread = c->spread;
   c->by_contact = c->next_by_contact;
   c->next_by_contact = by_contact;
+  c->spread = c->next_spread;
+  c->next_spread = spread;
   c->last_s = h;
   c->n_unsolved += c->unsolved;
   for (int32_t k = 0; k < c->n_bodies; ++k) {

@@ -22,4 +22,4 @@ static bool require_rt(const rf_collide_point *p, double change[3]) {
 }
 
 const rf_collide_rule rf_collide_surface = {
-    .name = "surface", .ahead = true, .damped = true, .require_rt = require_rt};
+    .name = "surface", .ahead = true, .require_rt = require_rt};

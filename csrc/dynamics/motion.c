@@ -156,7 +156,7 @@ rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set, con
   }
   if (set->barrier) RF_TRY(rf_barrier_work_create(set->barrier, m->system->ld, &m->barrier, err));
   if (set->barrier && m->barrier->touch) m->barrier->touch->system = m->system;
-  if (set->collide) RF_TRY(rf_collide_create(set->collide, m->system, &m->collide, err));
+  if (set->collide) RF_TRY(rf_collide_create(set->collide, m->system, set->dt_s, &m->collide, err));
   RF_TRY(rf_motion_reset(m, run, NULL, NULL, NULL, err));
   *out = m;
   m = NULL;
@@ -300,13 +300,6 @@ rf_status rf_motion_set_dt(rf_motion *m, double dt_s, rf_error *err) {
     return rf_fail(err, RF_ERR_ARG, "dt is constant in steps of %s", m->set.scheme->name);
   if (!(isfinite(dt_s) && dt_s > 0.0))
     return rf_fail(err, RF_ERR_ARG, "dt must be finite and positive, got %g", dt_s);
-  if (m->collide && m->collide->inside)
-    return rf_fail(
-        err, RF_ERR_ARG,
-        "dt is %g s, but steps in contact with damping inside all have the length of the "
-        "simulation, %g s: leave dt out, make a simulation with that dt, or take "
-        "implicit_damping=False",
-        dt_s, m->set.dt_s);
   m->origin_s = m->time_s;
   m->origin_steps = m->report.steps;
   m->set.dt_s = dt_s;

@@ -98,8 +98,7 @@ static void assemble(rf_prefactored *d, double dt_s) {
 // Provides the factor of a level.
 static rf_status factorize(rf_prefactored *d, const rf_run *run, int32_t level,
                            const rf_cholesky **out, rf_error *err) {
-  const int32_t i =
-      (level % RF_PREFACTORED_FACTORS + RF_PREFACTORED_FACTORS) % RF_PREFACTORED_FACTORS;
+  const int32_t i = rf_prefactored_slot(level);
   rf_status st = RF_OK;
   *out = d->factor[i];
   if (d->known[i] && d->level[i] == level) return st;
@@ -156,14 +155,12 @@ done:
 
 rf_status rf_prefactored_solve(rf_prefactored *d, const rf_run *run, double dt_s, const double *x,
                                double *y, int64_t *iterations, rf_error *err) {
-  int exponent;
-  const double ratio = 2.0 * frexp(dt_s / d->first_s, &exponent);  // in [1, 2)
-  const int32_t level = exponent - 1;
-  preconditioner by = {.part = {2.0 - ratio, ratio - 1.0}};
+  preconditioner by;
+  const int32_t level = rf_prefactored_split(d->first_s, dt_s, by.part);
   rf_status st = RF_OK;
   RF_TRY(factorize(d, run, level, &by.factor[0], err));
   rf_solid_gather(d->solid, x, vector(d, REST));
-  if (ratio == 1.0) {
+  if (by.part[1] == 0.0) {
     RF_TRY(rf_cholesky_solve(by.factor[0], run, 1, vector(d, REST), vector(d, RESULT), err));
   } else {
     RF_TRY(factorize(d, run, level + 1, &by.factor[1], err));
@@ -171,6 +168,27 @@ rf_status rf_prefactored_solve(rf_prefactored *d, const rf_run *run, double dt_s
     RF_TRY(iterate(d, run, &by, iterations, err));
   }
   rf_solid_scatter(d->solid, vector(d, RESULT), y);
+done:
+  return st;
+}
+
+rf_status rf_prefactored_respond(rf_prefactored *d, const rf_run *run, double dt_s, int32_t node,
+                                 double *x, rf_error *err) {
+  const int64_t n = 3 * (int64_t)d->solid->mesh->n_nodes;
+  double part[2];
+  double *const columns = d->vectors;  // the first three vectors
+  const rf_cholesky *factor;
+  rf_status st = RF_OK;
+  const int32_t level = rf_prefactored_split(d->first_s, dt_s, part);
+  if (part[1] != 0.0) return RF_ERR_INTERNAL;
+  RF_TRY(factorize(d, run, level, &factor, err));
+  memset(x, 0, 3 * (size_t)n * sizeof *x);
+  for (int64_t k = 0; k < 3; ++k) {
+    x[n * k + 3 * (int64_t)node + k] = 1.0;
+    rf_solid_gather(d->solid, x + n * k, columns + size(d) * k);
+  }
+  RF_TRY(rf_cholesky_solve(factor, run, 3, columns, columns, err));
+  for (int64_t k = 0; k < 3; ++k) rf_solid_scatter(d->solid, columns + size(d) * k, x + n * k);
 done:
   return st;
 }

@@ -9,6 +9,7 @@
 #ifndef RF_DYNAMICS_PREFACTORED_H
 #define RF_DYNAMICS_PREFACTORED_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,6 +32,19 @@ typedef struct rf_prefactored {
   double *vectors;  // of the free DOFs        (RF_PREFACTORED_VECTORS, 3 n_free)
 } rf_prefactored;
 
+// Splits a step as above: k, and the parts t and 1 - t; the second is 0 where one factor is enough.
+static inline int32_t rf_prefactored_split(double first_s, double dt_s, double part[2]) {
+  int exponent;
+  const double ratio = 2.0 * frexp(dt_s / first_s, &exponent);  // in [1, 2)
+  part[0] = 2.0 - ratio;
+  part[1] = ratio - 1.0;
+  return exponent - 1;
+}
+// Number of the factor, or of another thing kept for a level.
+static inline int32_t rf_prefactored_slot(int32_t level) {
+  return (level % RF_PREFACTORED_FACTORS + RF_PREFACTORED_FACTORS) % RF_PREFACTORED_FACTORS;
+}
+
 // damping: with the length inside_s of most steps.  lumped: the mass is.
 RF_MUST_CHECK rf_status rf_prefactored_create(const rf_solid *solid, const rf_run *run,
                                               const rf_system_damping *damping, bool lumped,
@@ -44,5 +58,8 @@ RF_MUST_CHECK rf_status rf_prefactored_multiply(rf_prefactored *d, const rf_run 
 RF_MUST_CHECK rf_status rf_prefactored_solve(rf_prefactored *d, const rf_run *run, double dt_s,
                                              const double *x, double *y, int64_t *iterations,
                                              rf_error *err);
+// Computes A^-1 e for unit forces e at a free node, x (3, n_nodes, 3), in a step with a factor.
+RF_MUST_CHECK rf_status rf_prefactored_respond(rf_prefactored *d, const rf_run *run, double dt_s,
+                                               int32_t node, double *x, rf_error *err);
 
 #endif

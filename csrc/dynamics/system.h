@@ -89,6 +89,9 @@ typedef struct rf_system_operations {
   // x = (M + h/2 D)^-1 b.  Nullable: not of this kind.
   rf_status (*damp)(rf_system *s, const double *v, double *out);
   rf_status (*damped_solve)(rf_system *s, double dt_s, const double *b, double *x);
+  // x (3, n) = (M + h/2 D)^-1 of unit vectors, entries i to i + 2, of a step with a factor of its
+  // own.  Nullable: not of a solid.
+  rf_status (*damped_response)(rf_system *s, double dt_s, int32_t i, double *x);
   // Size of the displacements at x, m: of a reduced model an upper bound of them; of solids
   // their largest difference within an element.
   double (*farthest)(const rf_system *s, const double *x);

@@ -221,6 +221,10 @@ static rf_status damp_inside(rf_system *base, const double *v, double *out) {
   return rf_prefactored_multiply(self(base)->inside, base->run, v, out, base->err);
 }
 
+static rf_status damped_response(rf_system *base, double dt_s, int32_t i, double *x) {
+  return rf_prefactored_respond(self(base)->inside, base->run, dt_s, i / 3, x, base->err);
+}
+
 static rf_status damped_solve(rf_system *base, double dt_s, const double *b, double *x) {
   return rf_prefactored_solve(self(base)->inside, base->run, dt_s, b, x, &base->iterations,
                               base->err);
@@ -356,6 +360,7 @@ static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .mass_solve = mass_solve,
                                                 .damp = damp_inside,
                                                 .damped_solve = damped_solve,
+                                                .damped_response = damped_response,
                                                 .farthest = farthest,
                                                 .multiply = multiply,
                                                 .rounding = rounding,

@@ -1,5 +1,11 @@
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE  // for sigaction, pthread_sigmask
+#endif
+
 #include "linalg/analysis.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -46,25 +52,57 @@ static cholmod_sparse view_of(const rf_csc *lower) {
   return a;
 }
 
+// METIS throws by these signals, and catches those from outside as errors of its own.  It leaves
+// handlers that serve once, and a caught signal may stay blocked.
+static const int THROWN[] = {SIGTERM, SIGABRT};
+enum { N_THROWN = sizeof THROWN / sizeof *THROWN };
+
+typedef struct handlers {
+  struct sigaction action[N_THROWN];
+  sigset_t mask;
+} handlers;
+
+static void keep(handlers *h) {
+  for (int i = 0; i < N_THROWN; ++i) (void)sigaction(THROWN[i], NULL, h->action + i);
+  (void)pthread_sigmask(SIG_SETMASK, NULL, &h->mask);
+}
+
+static void restore(const handlers *h) {
+  for (int i = 0; i < N_THROWN; ++i) (void)sigaction(THROWN[i], h->action + i, NULL);
+  (void)pthread_sigmask(SIG_SETMASK, &h->mask, NULL);
+}
+
 cholmod_factor *rf_analysis_run(rf_analysis *a, const rf_csc *lower, int ordering,
                                 const int32_t *given) {
   cholmod_common *c = &a->common;
   cholmod_sparse view = view_of(lower);
+  handlers before;
   c->nmethods = 1;
   c->method[0].ordering = ordering;
   // METIS draws from rand() of the C library, shared by the process: concurrent analyses would take
   // numbers from each other and give different orderings
-  const bool draws = ordering == CHOLMOD_METIS;
-  if (draws) rf_process_lock_take(RF_LOCK_ANALYSIS);
+  const bool metis = ordering == CHOLMOD_METIS;
+  if (metis) {
+    rf_process_lock_take(RF_LOCK_ANALYSIS);
+    keep(&before);
+  }
   // CHOLMOD reads the permutation only
   cholmod_factor *factor = cholmod_analyze_p(&view, (int32_t *)given, NULL, 0, c);
-  if (draws) rf_process_lock_give(RF_LOCK_ANALYSIS);
+  if (metis) {
+    restore(&before);
+    rf_process_lock_give(RF_LOCK_ANALYSIS);
+  }
   rf_analysis_account(a);
   return factor;
 }
 
 cholmod_factor *rf_analysis_run_metis(rf_analysis *a, const rf_csc *lower) {
   cholmod_factor *factor = rf_analysis_run(a, lower, CHOLMOD_METIS, NULL);
+  // CHOLMOD takes AMD if METIS throws: an error comes again, a signal does not
+  if (factor && factor->ordering != CHOLMOD_METIS) {
+    (void)cholmod_free_factor(&factor, &a->common);
+    factor = rf_analysis_run(a, lower, CHOLMOD_METIS, NULL);
+  }
   const int status = a->common.status;
   if (!factor && status != CHOLMOD_OUT_OF_MEMORY && status != CHOLMOD_TOO_LARGE)
     factor = rf_analysis_run(a, lower, CHOLMOD_AMD, NULL);

@@ -25,7 +25,9 @@ void rf_analysis_account(rf_analysis *a);
 cholmod_factor *rf_analysis_run(rf_analysis *a, const rf_csc *lower, int ordering,
                                 const int32_t *given);
 
-// The same with METIS, or with AMD if CHOLMOD was built without METIS.
+// The same with METIS, or with AMD if CHOLMOD was built without METIS or METIS fails twice; the
+// factor has the ordering taken.  A SIGTERM during METIS is lost, as METIS takes it for an error of
+// its own.
 cholmod_factor *rf_analysis_run_metis(rf_analysis *a, const rf_csc *lower);
 
 #endif

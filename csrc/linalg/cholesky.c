@@ -61,7 +61,8 @@ static rf_status analyze(rf_cholesky *f, const rf_csc *lower, const rf_places *p
   rf_analysis *a = &f->cholmod;
   if (places && (method == RF_ORDER_AUTO || method == RF_ORDER_DISSECTION)) {
     RF_ALLOC(permutation, f->n);
-    RF_TRY(rf_ordering(lower, places, NULL, RF_ORDER_DISSECTION, permutation, err));
+    rf_ordering_method taken = RF_ORDER_DISSECTION;
+    RF_TRY(rf_ordering(lower, places, NULL, &taken, permutation, err));
     f->factor = rf_analysis_run(a, lower, CHOLMOD_GIVEN, permutation);
   } else if (method == RF_ORDER_AMD) {
     f->factor = rf_analysis_run(a, lower, CHOLMOD_AMD, NULL);

@@ -66,16 +66,18 @@ static rf_status failed(const rf_analysis *a, int32_t n, rf_error *err) {
                  (int)n, status);
 }
 
-// Orders by CHOLMOD.
-static rf_status order_unknowns(const rf_csc *lower, bool metis, int32_t *permutation,
-                                rf_error *err) {
+// Orders by CHOLMOD, by METIS or AMD; sets the method taken.
+static rf_status order_unknowns(const rf_csc *lower, rf_ordering_method *method,
+                                int32_t *permutation, rf_error *err) {
   rf_status st = RF_OK;
   rf_analysis a = {0};
   rf_analysis_start(&a);
   a.common.supernodal = CHOLMOD_SIMPLICIAL;
-  cholmod_factor *factor =
-      metis ? rf_analysis_run_metis(&a, lower) : rf_analysis_run(&a, lower, CHOLMOD_AMD, NULL);
+  cholmod_factor *factor = *method == RF_ORDER_METIS
+                               ? rf_analysis_run_metis(&a, lower)
+                               : rf_analysis_run(&a, lower, CHOLMOD_AMD, NULL);
   if (!factor) st = failed(&a, lower->cols, err);
+  if (factor && factor->ordering == CHOLMOD_AMD) *method = RF_ORDER_AMD;
   for (int32_t i = 0; factor && i < lower->cols; ++i)
     permutation[i] = ((const int32_t *)factor->Perm)[i];
   cholmod_free_factor(&factor, &a.common);
@@ -105,7 +107,8 @@ static rf_status order_graph(const rf_adjacency *graph, int32_t *order, rf_error
       if (graph->neighbor[p] < i) lower.rowind[at[graph->neighbor[p]]++] = i;
     lower.rowind[at[i]++] = i;
   }
-  st = order_unknowns(&lower, false, order, err);
+  rf_ordering_method method = RF_ORDER_AMD;
+  st = order_unknowns(&lower, &method, order, err);
 done:
   rf_free(at);
   rf_csc_free(&lower);
@@ -128,18 +131,14 @@ static rf_status order_nodes(const rf_csc *lower, const rf_places *places,
   return st;
 }
 
-rf_ordering_method rf_ordering_taken(rf_ordering_method method, const rf_places *places) {
-  if (method != RF_ORDER_AUTO) return method;
-  return places ? RF_ORDER_DISSECTION : RF_ORDER_METIS;
-}
-
 rf_status rf_ordering(const rf_csc *lower, const rf_places *places,
-                      const rf_dissection_elements *elements, rf_ordering_method method,
+                      const rf_dissection_elements *elements, rf_ordering_method *taken,
                       int32_t *permutation, rf_error *err) {
   rf_status st = RF_OK;
   int32_t *order = NULL;
   const int32_t n = lower->cols, width = places ? places->width : 1;
-  method = rf_ordering_taken(method, places);
+  if (*taken == RF_ORDER_AUTO) *taken = places ? RF_ORDER_DISSECTION : RF_ORDER_METIS;
+  const rf_ordering_method method = *taken;
   if (lower->rows != n || n < 1 || width < 1 || n % width)
     return rf_fail(err, RF_ERR_ARG, "a matrix of %d x %d has no places for %d unknowns each",
                    (int)lower->rows, (int)n, (int)width);
@@ -149,7 +148,7 @@ rf_status rf_ordering(const rf_csc *lower, const rf_places *places,
   if (!elements && method == RF_ORDER_SIMPLE)
     return rf_fail(err, RF_ERR_ARG, "the simple dissection needs elements");
   if (method == RF_ORDER_METIS || method == RF_ORDER_AMD)
-    return order_unknowns(lower, method == RF_ORDER_METIS, permutation, err);
+    return order_unknowns(lower, taken, permutation, err);
   RF_ALLOC(order, n / width);
   RF_TRY(order_nodes(lower, places, elements, method, width, order, err));
   for (int32_t i = 0; i < n; ++i) permutation[i] = width * order[i / width] + i % width;

@@ -11,7 +11,7 @@
 typedef enum rf_ordering_method {
   RF_ORDER_AUTO,            // dissection of unknowns with places, otherwise METIS
   RF_ORDER_DISSECTION,      // linalg/dissection.h
-  RF_ORDER_METIS,           // AMD if CHOLMOD was built without METIS
+  RF_ORDER_METIS,           // AMD if CHOLMOD was built without METIS, or METIS fails
   RF_ORDER_AMD,             // approximate minimum degree
   RF_ORDER_MINIMUM_DEGREE,  // exact
   RF_ORDER_NESTED,          // of regular grids
@@ -29,15 +29,14 @@ typedef struct rf_places {
 void rf_ordering_use(rf_ordering_method method);
 rf_ordering_method rf_ordering_in_use(void);
 
-// Returns the method that AUTO stands for, and others themselves.
-rf_ordering_method rf_ordering_taken(rf_ordering_method method, const rf_places *places);
-
 // Orders the unknowns of a lower triangle with diagonal: permutation (n), unknowns in the order of
 // elimination.  places: nullable; DISSECTION and NESTED need them.  The unknowns of a node stay
 // together.  SIMPLE takes elements and points of all nodes of their mesh instead, with `width`.
+// method: becomes the one taken, that of AUTO, or AMD for METIS.
 RF_MUST_CHECK rf_status rf_ordering(const rf_csc *lower, const rf_places *places,
                                     const rf_dissection_elements *elements,
-                                    rf_ordering_method method, int32_t *permutation, rf_error *err);
+                                    rf_ordering_method *method, int32_t *permutation,
+                                    rf_error *err);
 
 typedef struct rf_ordering_counts {
   double nonzeros;  // of L with its diagonal

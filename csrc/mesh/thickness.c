@@ -20,7 +20,8 @@ typedef struct measuring {
   const uint8_t *reversed;
   const rf_winding *winding;
   const rf_bvh *bvh;
-  double beside;  // m
+  double beside;     // m
+  int64_t every, n;  // distance of the triangles measured, and their number
   double *out;
 } measuring;
 
@@ -126,8 +127,9 @@ static double thickness_of(const measuring *m, int32_t t) {
 static rf_status measure_chunk(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const measuring *m = context;
-  const int64_t from = task * CHUNK, n = m->surface->n_triangles;
-  for (int64_t t = from; t < n && t < from + CHUNK; ++t) m->out[t] = thickness_of(m, (int32_t)t);
+  const int64_t from = task * CHUNK;
+  for (int64_t k = from; k < m->n && k < from + CHUNK; ++k)
+    m->out[k] = thickness_of(m, (int32_t)(k * m->every));
   return RF_OK;
 }
 
@@ -145,8 +147,8 @@ done:
   return st;
 }
 
-rf_status rf_surface_thickness(const rf_surface *s, const rf_run *run, double *thickness,
-                               rf_error *err) {
+rf_status rf_surface_thickness(const rf_surface *s, int32_t every, const rf_run *run,
+                               double *thickness, rf_error *err) {
   rf_status st = RF_OK;
   uint8_t *reversed = NULL;
   rf_winding *winding = NULL;
@@ -158,8 +160,15 @@ rf_status rf_surface_thickness(const rf_surface *s, const rf_run *run, double *t
   RF_TRY(make_tree(s, run, &bvh, err));
   rf_surface_bounds(s, low, high);
   for (int c = 0; c < 3; ++c) size = fmax(size, high[c] - low[c]);
-  measuring m = {s, reversed, winding, &bvh, BESIDE * size, thickness};
-  RF_TRY(rf_run_tasks(run, (s->n_triangles + CHUNK - 1) / CHUNK, 1, measure_chunk, &m, err));
+  measuring m = {.surface = s,
+                 .reversed = reversed,
+                 .winding = winding,
+                 .bvh = &bvh,
+                 .beside = BESIDE * size,
+                 .every = every,
+                 .n = ((int64_t)s->n_triangles + every - 1) / every,
+                 .out = thickness};
+  RF_TRY(rf_run_tasks(run, (m.n + CHUNK - 1) / CHUNK, 1, measure_chunk, &m, err));
 done:
   rf_free(reversed);
   rf_winding_free(winding);

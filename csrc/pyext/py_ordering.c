@@ -34,6 +34,7 @@ static int method_of(py_state *state, const char *name, int count) {
 static PyObject *order(py_state *state, const rf_csc *lower, const rf_places *places,
                        const rf_dissection_elements *elements, int method) {
   const npy_intp n = lower->cols;
+  rf_ordering_method taken = (rf_ordering_method)method;
   rf_ordering_counts counts;
   rf_error err = {0};
   PyObject *permutation = py_new_i32(1, &n);
@@ -43,13 +44,13 @@ static PyObject *order(py_state *state, const rf_csc *lower, const rf_places *pl
   double seconds;
   Py_BEGIN_ALLOW_THREADS
   seconds = py_now_s();
-  st = rf_ordering(lower, places, elements, (rf_ordering_method)method, to, &err);
+  st = rf_ordering(lower, places, elements, &taken, to, &err);
   seconds = py_now_s() - seconds;
   if (st >= 0) st = rf_ordering_count(lower, to, &counts, &err);
   Py_END_ALLOW_THREADS
   if (st >= 0)
-    return Py_BuildValue("sNdddd", NAMES[rf_ordering_taken((rf_ordering_method)method, places)],
-                         permutation, counts.nonzeros, counts.fill, counts.flops, seconds);
+    return Py_BuildValue("sNdddd", NAMES[taken], permutation, counts.nonzeros, counts.fill,
+                         counts.flops, seconds);
   Py_DECREF(permutation);
   return py_raise(state, st, &err);
 }

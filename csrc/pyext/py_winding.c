@@ -122,26 +122,27 @@ static PyObject *surface_holes(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(
     thickness_doc,
-    "surface_thickness($module, vertices, triangles, progress, threads, /)\n--\n\n"
-    "Thickness of the body at each triangle (t,): 0 for single sheets, infinity for triangles\n"
+    "surface_thickness($module, vertices, triangles, progress, threads, every=1, /)\n--\n\n"
+    "Thickness of the body at each every-th triangle: 0 for single sheets, infinity for triangles\n"
     "wholly inside and where the ray leaves through a hole.");
 static PyObject *surface_thickness(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *progress, *out = NULL;
-  int threads;
+  int threads, every = 1;
   py_run run;
-  if (!PyArg_ParseTuple(args, "OOOi:surface_thickness", &vertices, &triangles, &progress,
-                        &threads) ||
+  if (!PyArg_ParseTuple(args, "OOOi|i:surface_thickness", &vertices, &triangles, &progress,
+                        &threads, &every) ||
       py_run_init(state, &run, progress, threads) < 0)
     return NULL;
+  if (every < 1) return py_fail(state, PY_INPUT_ERROR, "every must be at least 1, got %d", every);
   py_surface in = {0};
   if (py_in_surface(state, &in, vertices, triangles) == 0 &&
-      (out = py_new_f64(1, (npy_intp[]){in.view.n_triangles}))) {
+      (out = py_new_f64(1, (npy_intp[]){((npy_intp)in.view.n_triangles + every - 1) / every}))) {
     double *to = py_f64(out);
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_surface_thickness(&in.view, &run.run, to, &err);
+    st = rf_surface_thickness(&in.view, every, &run.run, to, &err);
     Py_END_ALLOW_THREADS
     out = py_result(state, st, &err, out);
   }

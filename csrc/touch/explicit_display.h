@@ -5,19 +5,19 @@
 // from its arrival if that is later, the law
 //     F(x) = F_j - K_j (x - x_j)
 // comes in linearly for the one before in a period: as the next one follows then, the force moves
-// at the speed of the states.  While the tool sticks, all of the stiffness foresees the change, and
-// half a period is enough.  The local stiffness changes the force of the states by at most its
-// size, so that it never pulls.  Across the normal force N it makes forces no larger than friction
-// times |N|, or than that of the states: a tool that begins to slide is held by no more.
+// at the speed of the states: a shorter time would make a tool that begins to slide jump.  The
+// local stiffness changes the force of the states by at most its size, so that it never pulls.
+// Across the normal force N it makes forces no larger than friction times |N|, or than that of the
+// states: a tool that begins to slide is held by no more.
 //
 // Stability: a body of stiffness k has F_j = -k x_j.  With weights a(t, s) of the speeds x'(s)
 // since the states shown at t,
 //     F(t) = -k x(t) + int (k - K) a(t, s) x'(s) ds,
 // and by Young's inequality the energy of a hand of damping b falls if
 //     b > |k - K| (int a(t, s) ds + int a(s, t) ds) / 2   at all t,
-// which is 2 S |k - K| on average, and 7/4 S |k - K| while the tool sticks.  K itself is held for a
-// cycle T and needs K T / 2 likewise.  So by their states no K from 0 to 2 k needs more damping
-// than none, and K may change from state to state.
+// which is 2 S |k - K| on average.  K itself is held for a cycle T and needs K T / 2 likewise.  So
+// by their states no K from 0 to 2 k needs more damping than none, and K may change from state to
+// state.
 #ifndef RF_TOUCH_EXPLICIT_DISPLAY_H
 #define RF_TOUCH_EXPLICIT_DISPLAY_H
 
@@ -45,7 +45,6 @@ typedef struct rf_explicit_state {
   double depth_m;       // of the deepest node in the tool
   double most_n_per_m;  // largest eigenvalue of the stiffness measured
   int32_t touching;     // nodes
-  bool sticks;          // the tool, with all of K_j
   bool failed;          // the simulation has ended: the values are those before
 } rf_explicit_state;
 

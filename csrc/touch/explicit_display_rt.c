@@ -12,13 +12,9 @@ void rf_explicit_display_begin_rt(rf_explicit_display *d, double time_s) {
   d->begun_s = d->arrived_s = time_s;
 }
 
-// Time in which a state comes in, in periods, and that of a tool that sticks.
-static const double COMES_IN = 1.0, STICKS_IN = 0.5;
-
 // Returns the part of the present state in what is shown; the rest is of the law before.
 static double part_at(const rf_explicit_display *d, double time_s) {
-  const double time = d->period_s * (d->now.sticks ? STICKS_IN : COMES_IN);
-  return fmin(fmax((time_s - d->begun_s) / time, 0.0), 1.0);
+  return fmin(fmax((time_s - d->begun_s) / d->period_s, 0.0), 1.0);
 }
 
 // Adds a part of the force and torque by a law at a place.

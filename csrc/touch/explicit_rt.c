@@ -52,7 +52,6 @@ static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_ha
   memset(s->law.stiffness, 0, sizeof s->law.stiffness);
   const bool shown = x->set.way == RF_EXPLICIT_stiffness && x->secant.states > BEGINS;
   if (shown) memcpy(s->law.stiffness, x->secant.used, sizeof s->law.stiffness);
-  s->sticks = shown && rf_explicit_secant_sticks_rt(&x->secant);
 }
 
 // Makes a period that ends with the tool at the hand; false: it was stopped.

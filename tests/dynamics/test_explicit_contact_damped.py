@@ -65,14 +65,17 @@ def dense_steps(solid, damp, tools, lengths, v, alpha):
     v[solid.fixed] = 0.0
     a, t = np.zeros((n, 3)), 0.0
     a.ravel()[at] = -((damp @ v.ravel()) / mass)[at]
+    before, spread = lengths[0], np.zeros((n, 3))
     for h in lengths:
         recovery = 0.05 * min(1.0, h / stable)
+        a = a + (before / h - 1.0) * spread
         w = v + h / 2 * a
         u = u + h * w
         inverse = np.zeros((3 * n, 3 * n))
         inverse[np.ix_(at, at)] = np.linalg.inv((np.diag(mass) + h / 2 * damp)[np.ix_(at, at)])
         start = inverse @ (-solid.internal_force(u).ravel() - damp @ w.ravel())
         after, found, f = start.reshape(-1, 3), [], np.zeros((0, 3))
+        spread, before = np.zeros((n, 3)), h
         while True:
             more = []
             for k, (place, speed, radius, mu) in enumerate(tools):
@@ -97,7 +100,8 @@ def dense_steps(solid, damp, tools, lengths, v, alpha):
                 rows[3 * j : 3 * j + 3, 3 * i : 3 * i + 3] = frame
             asked = np.concatenate([frame @ one for _, _, frame, one, _ in found])
             f = laws(rows @ inverse @ rows.T, rows @ start - asked, np.array([m[4] for m in found]))
-            after = (start + inverse @ rows.T @ f.ravel()).reshape(-1, 3)
+            spread = (inverse @ rows.T @ f.ravel()).reshape(-1, 3)
+            after = start.reshape(-1, 3) + spread
         forces = np.zeros((len(tools), 3))
         for (k, _, frame, _, _), one in zip(found, f, strict=True):
             forces[k] += frame.T @ one
@@ -105,9 +109,14 @@ def dense_steps(solid, damp, tools, lengths, v, alpha):
         yield u, v, a, forces
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.4])
-def test_steps_are_those_of_a_dense_reference(mu):
-    """Two balls at once press and rub on a held block under heavy damping of both kinds."""
+@pytest.mark.parametrize(
+    ("mu", "parts"), [(0.0, [1]), (0.4, [1]), (0.0, [1, 0.7]), (0.4, [1, 0.6, 0.6, 1.3, 0.5, 0.2])]
+)
+def test_steps_are_those_of_a_dense_reference(mu, parts):
+    """Two balls at once press and rub on a held block under heavy damping of both kinds.
+
+    In steps of several lengths W is not that of a factor.
+    """
     solid = block(young=2e4, held=True)
     rate = rf.StrainRateDamping(solid, 20.0, 30.0)
     dt, damping = 0.5 * rf.stable_step(solid), (3.0, 0.05)
@@ -121,19 +130,19 @@ def test_steps_are_those_of_a_dense_reference(mu):
     v[solid.fixed] = 0.0
     sim.reset(qdot=v)
     damp = damping[1] * solid.stiffness().to_scipy().toarray() + rate.matrix().to_scipy().toarray()
-    lengths = np.full(24, dt)
+    lengths = dt * np.resize(parts, 24)
     tools = [(p, s, 0.04, mu) for p, s in zip(places, speeds, strict=True)]
-    largest = np.zeros(2)
+    largest, close = np.zeros(2), 1e-10 if len(parts) == 1 else 1e-8
     expected = dense_steps(solid, damp, tools, lengths, v, damping[0])
-    for u, v, a, forces in expected:
-        sim.step()
+    for h, (u, v, a, forces) in zip(lengths, expected, strict=True):
+        sim.step(dt=h)
         state, scale = sim.state, 1.0 + np.abs(forces).max()
         # rounding, and the accuracies of both solvers
-        assert np.abs(state.q - u).max() < 1e-13
-        assert np.abs(state.qdot - v).max() < 1e-10
-        assert np.abs(state.qddot - a).max() < 1e-10 * np.abs(a).max()
+        assert np.abs(state.q - u).max() < 1e-3 * close
+        assert np.abs(state.qdot - v).max() < close
+        assert np.abs(state.qddot - a).max() < close * np.abs(a).max()
         found = np.array([one.force for one in sim.contacts])
-        assert np.abs(found + forces).max() < 1e-11 * scale
+        assert np.abs(found + forces).max() < 0.1 * close * scale
         largest = np.maximum(largest, np.linalg.norm(forces, axis=1))
     assert largest.min() > 0.1
 
@@ -265,23 +274,72 @@ def test_pinched_nodes_have_bounded_forces():
     assert sim.report.unsolved == 0
 
 
-@pytest.mark.no_asan(reason="few lines of C")
-def test_mirrored_nodes_have_no_stiffness_damping():
-    mirror = rf.RigidProxy(FLOOR, rule="mirror")
-    with pytest.raises(rf.InputError, match='sink at rest.*rule "mirror": take rule="surface"'):
-        rf.CentralDifferences(block(), None, (0.0, 1e-3), contact=mirror, implicit_damping=True)
+@pytest.mark.parametrize("parts", [[1, 0.5], [1, 0.7, 0.4], 5 * [1] + 5 * [0.6]])
+@pytest.mark.parametrize("damping", [(5.0, 1e-3), (0.0, 2e-2)])
+def test_a_block_rests_in_steps_of_several_lengths(damping, parts):
+    """Its weight acts for half of two steps between two forces, so that it is about g dt^2 deep."""
+    solid, floor = block(), rf.RigidProxy(FLOOR, 0.3)
+    gravity = (0.0, 0.0, -G)
+    sim = rf.CentralDifferences(
+        solid, None, damping, contact=floor, gravity=gravity, implicit_damping=True
+    )
+    impulse, since = 0.0, 0.0
+    for k in range(700):
+        sim.step(dt=sim.dt * parts[k % len(parts)])
+        if k == 350:
+            since, impulse = sim.state.time, 0.0
+        impulse += sim.contact.impulse[2]
+        assert (solid.mesh.nodes + sim.state.q)[:, 2].min() > -3.0 * G * sim.dt**2
+    weight = G * masses(solid)[:, 2].sum()
+    assert impulse / (sim.state.time - since) == pytest.approx(-weight, rel=0.02)
+    assert sim.report.unsolved == 0
 
 
-def test_refused_lengths():
-    """A force at single nodes has the damping of the step in which it is solved for."""
-    solid, floor = block(), rf.RigidProxy(FLOOR)
-    sim = rf.CentralDifferences(solid, None, (0.0, 0.01), contact=floor, implicit_damping=True)
-    sim.step(dt=sim.dt)
-    with pytest.raises(rf.InputError, match=r"damping inside all have the length.*leave dt out"):
-        sim.step(dt=0.5 * sim.dt)
-    assert sim.report.steps == 1
-    sim.step()
-    assert sim.state.time == pytest.approx(2 * sim.dt)
+def test_impulse_is_the_change_of_momentum_in_steps_of_several_lengths():
+    solid = block()
+    tool = rf.RigidProxy(FLOOR, 0.3)
+    sim = rf.CentralDifferences(solid, None, (0.0, 0.02), contact=tool, implicit_damping=True)
+    sim.reset(qdot=np.tile([0.5, 0.2, -1.0], (solid.mesh.n_nodes, 1)))
+    touched = 0.0
+    for k in range(40):
+        h, before = sim.dt * (1.0, 0.4, 0.7)[k % 3], momentum(sim)
+        sim.step(dt=h)
+        found = sim.contact.impulse
+        touched += np.abs(found).sum()
+        assert np.abs(momentum(sim) - before + found).max() < 1e-10
+    assert touched > 1e-2
+
+
+@pytest.mark.parametrize("beta", [1e-3, 2e-2])
+def test_a_mirrored_block_rests(beta):
+    """Its forces are those of its nodes together, as they change the velocities of each other."""
+    solid, floor = block(), rf.RigidProxy(FLOOR, 0.3, "mirror")
+    gravity = (0.0, 0.0, -G)
+    sim = rf.CentralDifferences(
+        solid, None, (0.0, beta), contact=floor, gravity=gravity, implicit_damping=True
+    )
+    sim.step(n=round(1.0 / sim.dt))
+    steps = round(1.0 / sim.dt)
+    sim.step(n=steps)
+    weight = G * masses(solid)[:, 2].sum()
+    assert sim.contact.impulse[2] / (steps * sim.dt) == pytest.approx(-weight, rel=0.02)
+    assert -3e-3 < (solid.mesh.nodes + sim.state.q)[:, 2].min() < 0.0
+
+
+def test_copies_continue_in_steps_of_another_length():
+    solid = block()
+    tool = rf.RigidProxy(rf.SphereField([0.05, 0.05, 0.145], 0.04), 0.2)
+    sim = rf.CentralDifferences(solid, None, (0, 0.01), contact=tool, implicit_damping=True)
+    tool.move([0.0, 0.0, 0.0], velocity=[0.0, 0.1, -1.0], angular_velocity=[1.0, 2.0, 3.0])
+    while not sim.contact.nodes.size:
+        sim.step()
+    copies = [sim, sim.clone(), pickle.loads(pickle.dumps(sim))]
+    for one in copies:
+        one.step(n=2, dt=0.6 * sim.dt)
+        one.step(n=3)
+    for one in copies[1:]:
+        assert np.array_equal(one.state.q, sim.state.q)
+        assert np.array_equal(one.contact.impulse, sim.contact.impulse)
 
 
 def test_too_many_nodes():

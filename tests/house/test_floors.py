@@ -264,7 +264,10 @@ def test_the_library_is_mute_and_has_one_door_for_memory():
     wrong = []
     for path in c_sources():
         code = without_comments_and_texts(path.read_text())
-        wrong += [f"{path.relative_to(ROOT)}: {m}" for m in NOT_IN_A_LIBRARY.findall(code)]
+        found = NOT_IN_A_LIBRARY.findall(code)
+        if path == CSRC / "linalg" / "analysis.c":  # puts handlers back that METIS replaced
+            found = [one for one in found if one != "sigaction("]
+        wrong += [f"{path.relative_to(ROOT)}: {m}" for m in found]
         if path != CSRC / "base" / "alloc.c":
             wrong += [f"{path.relative_to(ROOT)}: {m}" for m in RAW_MEMORY.findall(code)]
     assert wrong == []

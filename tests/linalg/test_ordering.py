@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -478,3 +481,23 @@ def test_counts_of_an_independent_program(shared, size):
         assert rf.ordering(solid, ours).fill <= 1.05 * data["fill"][row[name]]
     for name, ours in (("simple", "simple"), ("minimum_degree", "minimum-degree")):
         assert rf.ordering(solid, ours).fill == data["fill"][row[name]]
+
+
+def test_a_signal_during_metis_changes_no_order():
+    """METIS takes SIGTERM for an error of its own, in place of which CHOLMOD takes AMD."""
+    before = signal.signal(signal.SIGTERM, lambda number, frame: None)
+    solid = rf.Solid(rf.Mesh(*box_hexes(9, 9, 9)), rf.StVK(1e5, 0.3, 1e3))
+    try:
+        expected = rf.ordering(solid, "metis")
+        for part in np.linspace(0.05, 0.95, 7):
+            kill = (os.getpid(), signal.SIGTERM)
+            sender = threading.Timer(part * expected.seconds, os.kill, kill)
+            sender.start()
+            found = rf.ordering(solid, "metis")
+            sender.join()
+            assert found.method == "metis"
+            assert np.array_equal(found.permutation, expected.permutation)
+            # METIS leaves a handler that serves once
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -503,6 +503,11 @@ def test_thickness_does_not_depend_on_threads_and_loses_no_memory():
     vertices, triangles = sphere(12)
     one, three = (_core.surface_thickness(vertices, triangles, None, n) for n in (1, 3))
     np.testing.assert_array_equal(one, three)
+    np.testing.assert_array_equal(
+        _core.surface_thickness(vertices, triangles, None, 1, 7), one[::7]
+    )
+    with pytest.raises(rf.InputError, match="every must be at least 1"):
+        _core.surface_thickness(vertices, triangles, None, 1, 0)
     small = sphere(4)
     fail_each_allocation(lambda: _core.surface_thickness(*small, None, 1), 20)
     fail_each_allocation(lambda: _core.surface_sheets(*small, 1), 15)

@@ -75,19 +75,18 @@ class PlainDisplay:
     def __init__(self, local, period, friction):
         self.local, self.period, self.friction = local, period, friction
         zero = np.zeros(3)
-        zero = zero, zero, zero, np.zeros((3, 3)), False
+        zero = zero, zero, zero, np.zeros((3, 3))
         self.before, self.now, self.begun = zero, zero, 0.0
         self.waiting = self.newest = None
 
-    def take(self, time, place, force, normal, stiffness, sticks):
+    def take(self, time, place, force, normal, stiffness):
         """Take a state: the time and place of its hand."""
-        law = (stiffness, sticks) if self.local else (np.zeros((3, 3)), False)
-        self.newest = time, (place, force, normal, *law)
+        self.newest = time, (place, force, normal, stiffness if self.local else np.zeros((3, 3)))
 
     def advance(self, time, place):
         if self.waiting and time > self.waiting[0] + self.period - 0.5 * CYCLE:
             normal, stiffness = self.mixed(time, 2), self.mixed(time, 3)
-            self.before = place, self.shown(time, place), normal, stiffness, False
+            self.before = place, self.shown(time, place), normal, stiffness
             self.now, self.begun, self.waiting = self.waiting[1], time, None
 
     def show(self, time, place):
@@ -110,8 +109,7 @@ class PlainDisplay:
         return towards + shortened(force - towards, np.linalg.norm(towards))
 
     def part(self, time):
-        comes_in = self.period * (0.5 if self.now[4] else 1.0)
-        return min((time - self.begun) / comes_in, 1.0)
+        return min((time - self.begun) / self.period, 1.0)
 
     def mixed(self, time, k):
         part = self.part(time)

@@ -31,11 +31,11 @@ void secant_rows(int n, const int *touching, const int *held, const double *plac
 }
 
 // Shows n cycles; state[k] >= 0: the state that arrives before cycle k, of m; it waits for those
-// before, as in a broadcast.  Of a tool that sticks if sticks[j] and local.
+// before, as in a broadcast.
 void display_rows(int local, double friction, double cycle, double period, int n,
                   const double *hand, const int *state, const double *hand_s, const double *hand_m,
                   const double *force_of, const double *normal_of, const double *stiffness,
-                  const int *sticks, double *force, double *torque) {
+                  double *force, double *torque) {
   rf_explicit_display d;
   memset(&d, 0, sizeof d);
   d.local = local != 0;
@@ -59,7 +59,6 @@ void display_rows(int local, double friction, double cycle, double period, int n
       memcpy(s.law.force_n, force_of + 3 * j, sizeof s.law.force_n);
       memcpy(s.law.normal_n, normal_of + 3 * j, sizeof s.law.normal_n);
       for (int i = 0; i < 3; ++i) s.law.torque_nm[i] = 2.0 * s.law.force_n[i];
-      s.sticks = local && sticks[j];
       if (local) memcpy(s.law.stiffness, stiffness + 9 * j, sizeof s.law.stiffness);
       rf_explicit_display_take_rt(&d, &s, time);
     }

@@ -125,17 +125,16 @@ def test_shown_forces_against_plain_python(kernels, local, delays, friction):
     found, torque = np.full((60, 3), np.nan), np.full((60, 3), np.nan)
     state = np.full(60, -1, np.int32)
     state[arrivals] = np.arange(7)
-    sticks = np.array([0, 1, 1, 0, 1, 0, 0], np.int32)
     kernels.display_rows(
         int(local), *map(ctypes.c_double, (friction, CYCLE, PERIOD)), 60,
-        *map(pointer, (hand, state, hand_s, hand_m, force, normal, stiffness, sticks)),
+        *map(pointer, (hand, state, hand_s, hand_m, force, normal, stiffness)),
         *map(pointer, (found, torque)),
     )  # fmt: skip
     plain, expected = PlainDisplay(local, PERIOD, friction), []
     for k, x in enumerate(hand):
         if state[k] >= 0:
             j = state[k]
-            plain.take(hand_s[j], hand_m[j], force[j], normal[j], stiffness[j], sticks[j])
+            plain.take(hand_s[j], hand_m[j], force[j], normal[j], stiffness[j])
         expected.append(plain.show((k + 1) * CYCLE, x))
     assert np.abs(found - expected).max() < 1e-12
     assert not found[:5].any()

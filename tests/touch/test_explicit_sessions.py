@@ -121,9 +121,8 @@ def test_a_slower_simulation_against_plain_python(kind):
             local = secant.take(len(nodes) > 0, x, contact.force, contact.normal_force, same)
             sticks += secant.held >= 10
             known = secant.states > 3
-            held = known and secant.held >= 10
             felt = contact.force, contact.normal_force
-            waiting = [((k + 1) * CYCLE, x, *felt, known * local, held)]
+            waiting = [((k + 1) * CYCLE, x, *felt, known * local)]
     assert 0 < sticks < len(places) // 5 - 5
     assert np.abs(records["force"] - force).max() < 1e-9
     assert np.array_equal(records["object_position"], proxy)
@@ -226,7 +225,7 @@ def test_rubbing_makes_no_jumps(friction, nearer, aside):
     assert (off[1] < nearer * off[0]).all()
     assert stiffness > 100.0
     assert (delay > 0.01).all()
-    assert (local < 2.3 * delay).all()
+    assert (local < 2.0 * delay).all()
 
 
 @pytest.mark.parametrize(("speed", "aside"), [(0.1, 0.0), (0.1, 10e-3), (0.25, 10e-3)])
@@ -238,7 +237,7 @@ def test_a_slide_begins_without_jumps(speed, aside):
     middle = np.array([SIZE[0] / 2 + aside, SIZE[1] / 2 + aside, SIZE[2] + RADIUS])
     places = middle + np.stack([0 * k, x, z], axis=1)
     _, largest, off, _ = compared(places, 0.5, rates=(200.0,))
-    assert largest[1] < 2.5 * largest[0]
+    assert largest[1] < 1.2 * largest[0]
     assert off[1] < 1.02 * off[0]
 
 

@@ -87,8 +87,7 @@ class RigidProxy:
         "surface": nodes are put onto the surface (Carpenter, Taylor and Katona 1991); an impact
         takes a little energy. "mirror": nodes that entered are stopped, which reflects them
         (Zhuang 2000, section 3.2); an impact adds a little energy, the force chatters, and pulls
-        nodes that the step would slow more without it; not with damping by stiffness or strain
-        rate. See ``docs/time_integration.md``.
+        nodes that the step would slow more without it. See ``docs/time_integration.md``.
 
     Raises
     ------

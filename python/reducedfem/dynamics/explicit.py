@@ -76,7 +76,8 @@ class CentralReport:
         see `stable_step`.
     iterations
         Iterations of conjugate gradients in steps of another length than `CentralDifferences.dt`
-        times a power of two, with `implicit_damping` of a solid: up to eight each.
+        times a power of two, with `implicit_damping` of a solid: up to eight each, in contact
+        about five times as many.
     unsolved
         Steps in contact with `implicit_damping` whose forces do not obey the laws of contact and
         friction, as those of nodes that bodies pinch.
@@ -392,8 +393,8 @@ class CentralDifferences(Simulation):
             length, at most 0.7 stable steps at rest, where that of the simulation is at most that,
             too: alternating lengths are unstable from 0.71 of it on. With `implicit_damping` of a
             solid, lengths other than powers of two times that of the simulation take up to eight
-            iterations with the factors of the two next to them; with `contact`, too, only that of
-            the simulation is accepted.
+            iterations with the factors of the two next to them, and in contact about five times
+            as many.
         progress
             True for a progress bar, or a callable ``f(done, total)``.
 
@@ -404,8 +405,7 @@ class CentralDifferences(Simulation):
             times the diagonal of its bounding box. The state is that before the failing step.
         InputError, InputTypeError
             `force` has a wrong shape or a value that is not finite, `n` is out of range, or `dt`
-            is not positive, too long, or another one in contact with `implicit_damping`; more
-            than 1,024 nodes touch with it.
+            is not positive or too long; more than 1,024 nodes touch with `implicit_damping`.
 
         Warns
         -----

@@ -99,7 +99,7 @@ def fit(mesh: Mesh) -> tuple[float, float | None] | None:
         enclosed = enclosed_volume(mesh.source, mesh.volume)
         # holes are closed so that rays end; coordinates in units of cells, which may be boxes
         cells = Surface(cells_along(mesh, mesh.source.vertices), mesh.source.triangles)
-        across = cells.filled().thinnest(THIN) if enclosed > 0.0 else None
+        across = cells.filled()._about_thinnest(THIN) if enclosed > 0.0 else None
         if across in (0.0, np.inf):  # below the resolution of rays, or unconnected triangles
             across = 2.0 * abs(cells.volume) / cells.area if cells.is_closed else np.inf
         mesh._fit = enclosed, across

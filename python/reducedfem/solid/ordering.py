@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import choice, reals
+from reducedfem.base.quiet import warn
 from reducedfem.base.sparse import CSC
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import StVK
 from reducedfem.solid.composition import compose, fixed_nodes, materials_of
@@ -33,7 +34,7 @@ class Ordering:
     Attributes
     ----------
     method
-        Name of the method; of ``"auto"``, that of the method taken.
+        Name of the method taken: that of ``"auto"``, or ``"amd"`` in place of METIS.
     permutation
         Unknowns in the order of elimination, int32 (n,), read-only.
     fill
@@ -79,7 +80,7 @@ def ordering(
         ``"simple"``: the nodes of elements cut by a plane are separators (section 4.1.1.1).
         ``"nested"``: layers of nodes of a regular grid are separators (George 1973).
         ``"minimum-degree"``: exact, for up to 60,000 nodes. ``"amd"``: approximate minimum degree.
-        ``"metis"``: nested dissection of the graph, by METIS if CHOLMOD was built with it.
+        ``"metis"``: nested dissection of the graph by METIS; AMD where METIS is missing or fails.
         ``"auto"``: dissection if the places of the unknowns are known, METIS otherwise, or AMD if
         CHOLMOD was built without METIS.
     points
@@ -96,6 +97,11 @@ def ordering(
     InputError, InputTypeError
         An argument has a wrong type, shape or value; the method needs points, elements or a
         regular grid.
+
+    Warns
+    -----
+    PlausibilityWarning
+        AMD was taken in place of ``"metis"``.
     """
     choice(method, "method", METHODS)
     if isinstance(system, Solid | Mesh):
@@ -125,6 +131,13 @@ def ordering(
         found = _core.ordering_of_matrix(lower, places, method)
     taken, permutation, nonzeros, fill, flops, seconds = found
     permutation.flags.writeable = False
+    if method == "metis" and taken != method:
+        warn(
+            f'method "metis" is not available, so {taken.upper()} was taken: CHOLMOD was built '
+            'without METIS, or METIS failed; take "dissection" with points',
+            PlausibilityWarning,
+            2,
+        )
     return Ordering(taken, permutation, int(fill), int(nonzeros), flops, seconds)
 
 
@@ -139,7 +152,7 @@ def set_ordering(method: str) -> None:
     """Set the ordering of unknowns in sparse factorizations from now on, for the whole process.
 
     It affects the time and memory of statics, modes, bases and implicit steps of solids, and their
-    results by rounding errors only.
+    results by rounding errors only. ``system_info()["ordering"]`` is the method in use.
 
     Parameters
     ----------
