@@ -69,8 +69,9 @@ rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *sys
   if (!rf_solid_steps_lumped(solid))
     return rf_fail(err, RF_ERR_ARG,
                    "contact of a RigidProxy is for whole cells, but the mesh has cells that its "
-                   "surface cuts, whose nodes lie outside of the body: make tetrahedra "
-                   "(tetrahedralize), or whole cells (voxelize(cut=False))");
+                   "surface cuts, whose nodes lie outside of the body: take a mesh of tetrahedra: "
+                   "tetrahedralize(surface), or graded_tets(surface), which needs no other package "
+                   "and has steps");
   for (int32_t i = 0; i < set->n_proxies; ++i) {
     const rf_collide_rule *rule = set->proxy[i]->rule;
     if (!rule->damped && (system->damping_stiff > 0.0 || system->own_damping || system->inside))

@@ -15,7 +15,7 @@ from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import InputError, PlausibilityWarning
-from reducedfem.geometry.built import nearly_empty
+from reducedfem.geometry.built import ON_SURFACE, nearly_empty
 from reducedfem.geometry.embedding import Embedding
 from reducedfem.reduction.identity import require_reduced, stiffness_at_rest
 from reducedfem.solid.solid import Solid
@@ -132,8 +132,7 @@ class LocalCompliance:
             warn(
                 f"{len(soft)} of {len(weights)} points of the shell lie in nearly empty cut cells, "
                 f"which give way up to {ratio:.2g} times as far as others: contact there is as "
-                "soft. Take a mesh of whole cells, voxelize(surface, cut=False), or one with nodes "
-                "on the surface, such as tetrahedralize(surface)",
+                f"soft. In place of cut cells {ON_SURFACE}",
                 PlausibilityWarning,
                 stacklevel=3,
             )

@@ -271,7 +271,9 @@ class ControlElements(Saved):
         u, turns = self._core.displacement(self._coefficients(c), _extracts(rotation))
         if turns[0] > FAR_TURN:
             self._warn_of_turns(
-                turns, "displacements of order 1 are wrong by tenths, and jump at 180"
+                turns,
+                "displacements of order 1 are wrong by tenths, and jump at 180 degrees, where the "
+                "frame turns over",
             )
         return finite_result(u, "displacement", "c")
 

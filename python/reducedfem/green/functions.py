@@ -255,12 +255,12 @@ class GreensFunctions(Saved):
             surface.
         """
         if nodes is None:
-            load = load_of(force, len(self.nodes), self.nodes[:0])
+            load = load_of(self._core, force)
             places = np.flatnonzero(load.any(axis=1)).astype(np.int32)
             load = load[places]
         else:
             places = places_of(self._core, nodes, "nodes")
-            load = rows_of(force, len(places), self.nodes[:0])
+            load = rows_of(self._core, force, len(places))
         return finite_result(self._core.add(places, load), "displacement", "force")
 
     def point_compliance(self, nodes: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
@@ -390,7 +390,7 @@ class GreensFunctions(Saved):
         order, rows, axes, targets = held_directions(find, held)
         places = np.array(order, dtype=np.int32)[rows]
         freed = released_of(self._core, released)
-        load = None if force is None else load_of(force, len(self.nodes), self.releasable[freed])
+        load = None if force is None else load_of(self._core, force, freed)
         refuse_followers(self._ties, self.nodes[places], axes, self.releasable[freed])
         needed = 8.0 * (len(places) ** 2 + 9.0 * len(freed) ** 2)
         require_memory(needed, "held or released", "name fewer nodes")
@@ -485,7 +485,7 @@ class GreensFunctions(Saved):
         elif apart.shape != (m, 3):
             raise InputError(f"gaps must have shape ({m},) or ({m}, 3), got {apart.shape}")
         freed = released_of(self._core, released)
-        load = None if force is None else load_of(force, len(self.nodes), self.releasable[freed])
+        load = None if force is None else load_of(self._core, force, freed)
         f, place, state, u, moved, lift, (end, residual, *_) = self._core.contact(
             places, shares, unit, apart, mu, load, freed, tolerance_of(tol), threads()
         )

@@ -7,7 +7,7 @@ import numpy as np
 from reducedfem import _core
 from reducedfem.base.quiet import silenced, warn
 from reducedfem.errors import PlausibilityWarning
-from reducedfem.geometry.built import cell_size, nearly_empty
+from reducedfem.geometry.built import ON_SURFACE, cell_size, nearly_empty
 from reducedfem.solid.soft_loads import softest
 from reducedfem.solid.solid import Solid
 
@@ -38,9 +38,8 @@ def warn_of_soft_nodes(green: _core.Green, solid: Solid, name: str, stacklevel: 
     warn(
         f"{name}: {len(soft)} of the {len(green.nodes)} nodes lie in nearly empty cut cells, "
         f"mostly outside of the body. A force on node {node} at ({x:.3g}, {y:.3g}, {z:.3g}) moves "
-        f"it {found[3]:.2g} times as far as the surface beside. Take a mesh with nodes on the "
-        "surface, such as tetrahedralize(surface), or of whole cells, voxelize(surface, cut=False);"
-        " or name nodes inside the body",
+        f"it {found[3]:.2g} times as far as the surface beside. In place of cut cells "
+        f"{ON_SURFACE}",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
