@@ -74,7 +74,8 @@ def read_mesh(path: str | os.PathLike[str], scale: float | str = 1.0) -> Mesh:
         mesh = Mesh(data.nodes, data.elements, data.regions, drop_unreferenced=True)
         moved = not _take_constraints(mesh, data)
     except MeshError as error:
-        raise MeshError(f"{str(file)!r}: {error}") from error
+        scaled = "" if factor == 1.0 else f"; scale is {factor:g}"
+        raise MeshError(f"{str(file)!r}: {error}{scaled}") from error
     except InputError as error:
         raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
     mesh._region_names, mesh._materials = data.region_names, data.materials

@@ -92,15 +92,16 @@ def load_of(
 ) -> NDArray[np.float64]:
     """Return a load on the surface as (s, 3); refuse one that was made for other released nodes.
 
-    released: indices among the releasable nodes. A `surface_load` may leave out nodes that were
-    released for good: their load is part of that of the others.
+    released: indices among the releasable nodes.
     """
     _require_made_for(core, force, released)
     s = len(core.nodes)
-    if isinstance(force, SurfaceLoad) and force.released is not None and force.size % 3 == 0:
-        left_out = core.nodes[force.size // 3 :]
-        if len(left_out) and np.isin(left_out, force.released).all():
-            force = np.append(force.ravel(), np.zeros(3 * len(left_out)))
+    if isinstance(force, SurfaceLoad) and force.size != 3 * s:
+        # nodes that were released later are moved by their own load, too
+        raise InputError(
+            f"force is a surface_load on {force.size // 3} nodes, and these Green's functions have "
+            f"{s}: make it with their nodes, surface_load(solid, load, green.nodes, released)"
+        )
     return field(force, "force", s)
 
 
