@@ -53,6 +53,7 @@ _ARRAYS = {
     "DeformedField": "proxies",
     "DistanceField": "values",
     "Embedding": "points",
+    "GreensFunctions": "nodes",
     "Mesh": "nodes",
     "Modes": "shapes",
     "PointTree": "shell.points",

@@ -14,9 +14,9 @@ from reducedfem.base.memory import available
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.point_tree import PointTree
-from reducedfem.errors import InputError, PlausibilityWarning
+from reducedfem.errors import GeometryWarning, InputError, PlausibilityWarning
 from reducedfem.geometry.built import ON_SURFACE, nearly_empty
-from reducedfem.geometry.embedding import Embedding
+from reducedfem.geometry.embedding import Embedding, beside_mesh
 from reducedfem.reduction.identity import require_reduced, stiffness_at_rest
 from reducedfem.solid.solid import Solid
 
@@ -71,6 +71,8 @@ class LocalCompliance:
 
     Warns
     -----
+    GeometryWarning
+        Points of a rigid tree lie beside the mesh.
     PlausibilityWarning
         Points lie in nearly empty cut cells, whose compliance is ten times that of the others.
     """
@@ -89,6 +91,9 @@ class LocalCompliance:
                     "fixed=, or the PointTree with a model that is free"
                 )
             embedding = Embedding(solid.mesh, tree.shell.points)
+            beside = beside_mesh(embedding, "tree", "points")
+            if beside:
+                warn(beside, GeometryWarning, stacklevel=2)
         else:
             require_reduced(model, solid, "tree.reduced")
         still = np.isin(embedding.nodes, solid.fixed) | (np.abs(embedding.weights) < _SHARE)

@@ -23,6 +23,7 @@ from reducedfem.errors import (
 from reducedfem.geometry.built import ON_SURFACE, nearly_empty
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.green.arguments import distinct, held_directions
+from reducedfem.green.plausible import doubt_ways
 from reducedfem.green.results import CompositeSolution
 from reducedfem.solid.plausible import STUDY, warn_of_instability
 from reducedfem.solid.solid import Solid, require_solid
@@ -189,6 +190,7 @@ class CompositeBody:
 
         load = None if force is None else field(force, "force", n)
         order, rows, axes, targets = held_directions(place, held)
+        doubt_ways(np.abs(targets), self._solid.mesh.nodes, "held", 2)
         at = np.array(order, dtype=np.int32)
         mask, target = np.zeros((len(nodes), 3), np.uint8), np.zeros((len(nodes), 3))
         mask[at[rows], axes], target[at[rows], axes] = 1, targets

@@ -511,11 +511,17 @@ class ControlElements(Saved):
     def _warn_of_turns(
         self, turns: tuple[float, float, int, int], wrong: str, stacklevel: int = 3
     ) -> None:
-        _, degrees, first, second = turns
+        in_frame, degrees, first, second = turns
         other = f"handles[{second}]" if second < len(self._handles) else "the fixed nodes"
+        how = f"turns handles[{first}] by {degrees:.0f} degrees relative to {other}"
+        if in_frame > 2.0 * np.radians(degrees):  # apart, sideways: both turn from the frame
+            how = (
+                f"moves handles so far that they turn by {np.degrees(in_frame):.0f} degrees "
+                "relative to the frame of their best fit"
+            )
         warn(
-            f"c turns handles[{first}] by {degrees:.0f} degrees relative to {other}, where "
-            f"{wrong}. Use order 2 or 3, CompositeBody for large turns, or Solid.solve_static",
+            f"c {how}, where {wrong}. Use order 2 or 3, CompositeBody for large turns, or "
+            "Solid.solve_static",
             PlausibilityWarning,
             stacklevel=stacklevel,
         )

@@ -33,7 +33,7 @@ from reducedfem.green.arguments import (
 )
 from reducedfem.green.contacts import GreenContacts
 from reducedfem.green.contents import arrays_of, parts_of
-from reducedfem.green.plausible import warn_of_soft_nodes
+from reducedfem.green.plausible import doubt_ways, warn_of_soft_nodes
 from reducedfem.green.released_load import load_of, rows_of
 from reducedfem.green.results import GreenContact, GreenSolution, states
 from reducedfem.io import green_files
@@ -384,10 +384,12 @@ class GreensFunctions(Saved):
         Warns
         -----
         PlausibilityWarning
-            `tolerance` is coarse for the held nodes, which are softer by more than 5 %.
+            `tolerance` is coarse for the held nodes, which are softer by more than 5 %; or `held`
+            is more than twice the size of the body.
         """
         find = partial(place_of, self._core)
         order, rows, axes, targets = held_directions(find, held)
+        doubt_ways(np.abs(targets), self._positions, "held", 2)
         places = np.array(order, dtype=np.int32)[rows]
         freed = released_of(self._core, released)
         load = None if force is None else load_of(self._core, force, freed)
@@ -484,6 +486,7 @@ class GreensFunctions(Saved):
             apart = apart[:, None] * unit
         elif apart.shape != (m, 3):
             raise InputError(f"gaps must have shape ({m},) or ({m}, 3), got {apart.shape}")
+        doubt_ways(-np.einsum("ij,ij->i", apart, unit), self._positions, "gaps", 2)
         freed = released_of(self._core, released)
         load = None if force is None else load_of(self._core, force, freed)
         f, place, state, u, moved, lift, (end, residual, *_) = self._core.contact(
