@@ -77,7 +77,16 @@ not_negative = checked(lambda x: x >= 0, "0 or more")
 
 def scale(text: str) -> float:
     """Convert a positive number or a unit to metres per unit."""
-    return UNITS[text] if text in UNITS else positive(text)
+    if text in UNITS:
+        return UNITS[text]
+    try:
+        float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a number or one of {', '.join(UNITS)}, got {text!r}"
+            f"{did_you_mean(text, UNITS)}"
+        ) from None
+    return positive(text)
 
 
 def counted(most: int, least: int = 1) -> Callable[[str], int]:
