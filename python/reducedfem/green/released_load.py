@@ -102,13 +102,14 @@ def load_of(
             f"force is a surface_load on {force.size // 3} nodes, and these Green's functions have "
             f"{s}: make it with their nodes, surface_load(solid, load, green.nodes, released)"
         )
-    if np.shape(force) == (core.n_nodes, 3) != (s, 3):
+    load = reals(force, "force")
+    if load.shape == (core.n_nodes, 3) != (s, 3):
         raise InputError(
             f"force has a row for each of the {core.n_nodes} nodes of the mesh; pass those of the "
             f"{s} nodes of the surface, force[green.nodes], or surface_load, which also has the "
             "loads inside"
         )
-    return field(force, "force", s)
+    return field(load, "force", s)
 
 
 def rows_of(core: _core.Green, force: ArrayLike, n: int) -> NDArray[np.float64]:
