@@ -166,7 +166,9 @@ class CompositeBody:
         Warns
         -----
         PlausibilityWarning
-            The equilibrium is unstable; or blocks turn or deform beyond the range of the method.
+            The equilibrium is unstable; blocks turn or deform beyond the range of the method, or
+            outer nodes in nearly empty cut cells do; or `held` is more than twice the size of the
+            body.
         """
         nodes, fixed = self.nodes, set(self._solid.fixed.tolist())
         n, ties = self._solid.mesh.n_nodes, self._solid.mesh.constraints

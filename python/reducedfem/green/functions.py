@@ -460,7 +460,8 @@ class GreensFunctions(Saved):
         PlausibilityWarning
             The laws have no solution, or none was found; `friction` is above 5; the solid has no
             fixed nodes: a real one would evade the obstacle; `tolerance` is coarse for the
-            contacts, whose nodes are softer by more than 5 %.
+            contacts, whose nodes are softer by more than 5 %; a depth in `gaps` is more than twice
+            the size of the body.
         """
         if self.is_free:
             warn(
