@@ -69,8 +69,9 @@ rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *sys
   if (!rf_solid_steps_lumped(solid))
     return rf_fail(err, RF_ERR_ARG,
                    "contact of a RigidProxy is for whole cells, but the mesh has cells that its "
-                   "surface cuts, whose nodes lie outside of the body: make tetrahedra "
-                   "(tetrahedralize), or whole cells (voxelize(cut=False))");
+                   "surface cuts, whose nodes lie outside of the body: take a mesh of tetrahedra: "
+                   "tetrahedralize(surface), or graded_tets(surface), which needs no other package "
+                   "and has steps");
   if (!(set->stable_s > 0.0))
     return rf_fail(err, RF_ERR_ARG, "contact needs a positive stable step, got %g", set->stable_s);
   RF_TRY(rf_constraints_require_free(solid->mesh->constraints, set->n, set->node, err));

@@ -41,7 +41,7 @@ static rf_status measure(rf_lattice *g, rf_error *err) {
   if (m->type != RF_HEX8)
     return rf_fail(err, RF_ERR_MESH,
                    "grading needs a mesh of equal cubes of 8 nodes, and these elements have %d: "
-                   "voxelize(surface, cut=False, order=1)",
+                   "voxelize(surface, cut=False, order=1), or voxelize(surface, graded=Grading())",
                    (int)m->type);
   if (m->constraints) return rf_fail(err, RF_ERR_MESH, "this mesh is graded already");
   for (int c = 0; c < 3; ++c) g->low[c] = high[c] = m->nodes[c];
@@ -93,7 +93,8 @@ rf_status rf_lattice_create(const rf_mesh *cubes, rf_lattice *g, rf_error *err) 
     if (!find_place(g, e, at)) {
       st = rf_fail(err, RF_ERR_MESH,
                    "element %d is not a cube of edge %g m on the lattice of element 0: grading "
-                   "needs equal cubes, as voxelize(surface, cut=False, order=1) makes them",
+                   "needs equal cubes, as voxelize(surface, cut=False, order=1) makes them; "
+                   "voxelize(surface, graded=Grading()) grades cut cells",
                    (int)e, g->h);
       goto done;
     }

@@ -209,7 +209,7 @@ def test_reduce_a_mesh_with_materials_and_fixed_file(capsys, tmp_path):
         )  # fmt: skip
     # millimetres
     assert run(
-        capsys, *common, "-o", tmp_path / "s", "--fix", "z<=0", "--scale", 1e-3
+        capsys, *common, "-o", tmp_path / "s", "--fix", "z<=0", "--scale", "mm"
     ) == (0, "", "")  # fmt: skip
     assert np.array_equal(rf.load(tmp_path / "s").mesh.nodes, model.mesh.nodes * 1e-3)
     (tmp_path / "bad.bou").write_text("99\n")

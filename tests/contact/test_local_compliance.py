@@ -29,6 +29,15 @@ def block(free=False):
     return rf.Solid(rf.Mesh(nodes, cells), STVK, fixed=fixed), np.flatnonzero(nodes[:, 2] > -1e-9)
 
 
+def test_rigid_trees_beside_the_mesh_give_a_warning():
+    solid, top = block()
+    points = 1e3 * solid.mesh.nodes[top]
+    tree = rf.PointTree(rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1))))
+    with pytest.warns(rf.GeometryWarning, match="points of the tree lie farther outside") as found:
+        rf.LocalCompliance(tree, solid)
+    assert [one.filename for one in found] == [__file__]
+
+
 class Case:
     """A block, its model and the tree of the nodes on top."""
 

@@ -13,7 +13,7 @@ from shapes import box_hexes, box_tets
 from turns import turn
 
 SIZE = (0.4, 0.1, 0.12)
-FAR = pytest.mark.filterwarnings("ignore:c turns handles:reducedfem.PlausibilityWarning")
+FAR = pytest.mark.filterwarnings("ignore:c (turns|moves) handles:reducedfem.PlausibilityWarning")
 
 
 def ends(nodes):
@@ -270,6 +270,17 @@ def test_turns_from_fixed_nodes_are_named(free):
     c = made.parameters(0, quaternion=[np.cos(1.4), np.sin(1.4), 0.0, 0.0])
     with pytest.raises(rf.InputError, match=r"handles\[0\] by 160 degrees .* the fixed nodes"):
         made.forces(c)
+
+
+def test_turns_by_ways_across_are_named(free):
+    """Handles that do not turn at all turn from the frame of their best fit."""
+    made = rf.ControlElements(free, [*thick_ends(free.mesh.nodes)])
+    c = [made.parameters(0), made.parameters(1, made.means[1] + (0.0, 0.0, 1.0))]
+    said = (
+        "c moves handles so far that they turn by \\d\\d degrees relative to the frame of .* best"
+    )
+    with pytest.warns(rf.PlausibilityWarning, match=said):
+        made.wrench(c)
 
 
 def test_refusals_name_handle_and_node(free):

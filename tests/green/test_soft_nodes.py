@@ -34,6 +34,39 @@ def test_soft_nodes_of_the_surface_give_a_warning(fixed):
         assert times == pytest.approx(sizes[-1] / beside(solid, node, axes[:, -1]), rel=0.5)
 
 
+def test_tetrahedra_need_no_other_advice():
+    """The mesh that the warning asks for has the volume, and gives no warning anywhere."""
+    mesh = rf.graded_tets(BALL, 12)
+    solid = rf.Solid(mesh, RUBBER, mesh.nodes[:, 2] < -0.03)
+    green = rf.GreensFunctions(solid, releasable=solid.fixed)
+    weight = rf.surface_load(solid, solid.gravity(), green.nodes, released=solid.fixed)
+    assert weight.sum(axis=0)[2] == pytest.approx(-9.81 * 1000.0 * BALL.volume, rel=0.05)
+    touched = rf.PointProxyContact(green, mesh.surface(), radius=1e-2)
+    assert touched.touch((0.0, 0.0, 0.1))[2] == "open"
+    assert touched.touch((0.0, 0.0, float(mesh.bounds[1, 2]) - 1e-3))[0][2] > 0.0
+    end = np.flatnonzero(mesh.nodes[:, 2] > 0.03)
+    load = np.zeros_like(mesh.nodes)
+    load[end, 0] = 10.0 / len(end)
+    body = rf.CompositeBody(solid, 3, holdable=end)
+    exact = solid.solve_static(load)
+    assert np.abs(body.solve(load).u - exact).max() < 0.01 * np.abs(exact).max()
+
+
+def test_composite_bodies_name_soft_nodes_as_the_cause():
+    mesh = rf.voxelize(BALL, 6, order=1)
+    solid = rf.Solid(mesh, RUBBER, mesh.nodes[:, 2] < -0.03)
+    end = np.setdiff1d(np.flatnonzero(mesh.nodes[:, 2] > 0.04), solid.fixed)
+    body = rf.CompositeBody(solid, 3, holdable=end)
+    load = np.zeros_like(mesh.nodes)
+    load[end, 0] = 3.0 / len(end)
+    said = r"outer nodes lie in nearly empty cut cells, .* up to 3\d % .*, the others by up to 2 %"
+    with pytest.warns(rf.PlausibilityWarning, match=said) as found:
+        body.solve(load)
+    assert [one.filename for one in found] == [__file__]
+    with pytest.raises(rf.ConvergenceError, match="outer nodes lie in nearly empty cut cells, wh"):
+        body.solve(load, max_iterations=1)
+
+
 def beside(solid: rf.Solid, node: int, axis: np.ndarray) -> float:
     """Return the compliance of the vertex of the surface next to a node along an axis."""
     away = np.linalg.norm(BALL.vertices - solid.mesh.nodes[node], axis=1)

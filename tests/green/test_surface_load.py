@@ -229,6 +229,34 @@ def test_loads_made_for_other_released_nodes_are_refused(block, green):
     green.displacement(np.array(loose))
 
 
+def test_solids_released_for_good_take_the_load_of_the_same_nodes(block):
+    """Made for all that are nodes of the surface now, with the first solid or one without them."""
+    inner = np.setdiff1d(np.arange(block.mesh.n_nodes), block.mesh.boundary_nodes)
+    solid = rf.Solid(block.mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=inner[[0, 5, 8, 13, 20]])
+    green = rf.GreensFunctions(solid, releasable=solid.fixed)
+    gone, weight = solid.fixed[:2], solid.gravity()
+    left = green.released(gone)
+    own = rf.Solid(block.mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=solid.fixed[2:])
+    expected = own.solve_static(1e-6 * weight)[left.nodes] / 1e-6
+    size = np.abs(expected).max()
+    made = rf.surface_load(solid, weight, left.nodes, gone)
+    for load in (made, made.ravel(), rf.surface_load(own, weight, left.nodes)):
+        np.testing.assert_allclose(left.displacement(load), expected, atol=1e-4 * size)
+        np.testing.assert_allclose(left.solve({}, force=load).u, expected, atol=1e-4 * size)
+    # one for good, the other for once
+    one = green.released(gone[:1])
+    load = rf.surface_load(solid, weight, one.nodes, gone)
+    found = one.solve({}, force=load, released=gone[1:])
+    np.testing.assert_allclose(found.u, expected[: len(one.nodes)], atol=1e-4 * size)
+    with pytest.raises(rf.InputError, match="made with 2 released nodes, and this call has 1"):
+        one.displacement(load)
+    before = rf.surface_load(solid, weight, green.nodes, gone)
+    with pytest.raises(rf.InputError, match=r"surface_load on 114 nodes, .* have 116: make it"):
+        left.displacement(before)
+    with pytest.raises(rf.InputError, match=f"nodes has {gone[0]}, .* name it in released as well"):
+        rf.surface_load(solid, weight, left.nodes)
+
+
 def test_loads_are_arrays(block, green):
     load = rf.surface_load(block, block.gravity(), green.nodes, block.fixed)
     plain = np.array(load)

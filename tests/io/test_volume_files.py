@@ -203,6 +203,23 @@ def test_veg_round_trip_keeps_materials(veg, tmp_path):
     np.testing.assert_array_equal(again.nodes, mesh.nodes)
 
 
+def test_reading_with_a_scale(veg):
+    plain, scaled = rf.read_mesh(veg), rf.read_mesh(veg, scale="mm")
+    np.testing.assert_array_equal(scaled.nodes, 1e-3 * plain.nodes)
+    np.testing.assert_array_equal(scaled.elements, plain.elements)
+    np.testing.assert_array_equal(scaled.regions, plain.regions)
+    assert scaled.region_names == plain.region_names
+    assert scaled.materials == plain.materials
+    np.testing.assert_array_equal(rf.read_mesh(veg, 0.0254).nodes, 0.0254 * plain.nodes)
+    with pytest.raises(rf.InputError, match="scale must be positive, got -1"):
+        rf.read_mesh(veg, scale=-1)
+    with pytest.raises(rf.MeshError, match=r"element 0 is too large.*; scale is 1e\+200"):
+        rf.read_mesh(veg, scale=1e200)
+    veg.write_text(VEG.replace("3 0 1e0 0", "3 0 1e3 0"))
+    with pytest.raises(rf.InputError, match=r"scale is 1e\+308, so large that nodes"):
+        rf.read_mesh(veg, scale=1e308)
+
+
 def test_gmsh_names_of_physical_volumes(tmp_path):
     nodes, elements = box_tets(1, 1, 1)
     mesh = meshio.Mesh(

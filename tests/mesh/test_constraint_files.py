@@ -52,6 +52,9 @@ def test_one_master_a_node(tmp_path):
     mesh = pair.with_constraints((low + len(nodes), range(5), top, np.ones(4)))
     mesh.write(tmp_path / "tied.vtu")
     assert_same(rf.read_mesh(tmp_path / "tied.vtu").constraints, mesh.constraints)
+    scaled = rf.read_mesh(tmp_path / "tied.vtu", scale="inch")
+    assert_same(scaled.constraints, mesh.constraints)
+    np.testing.assert_allclose(scaled.nodes, 0.0254 * mesh.nodes, rtol=1e-15)
 
 
 def test_other_formats_say_what_they_lose(tmp_path):

@@ -90,8 +90,15 @@ def test_reading_with_a_scale(tmp_path):
     path = tmp_path / "part.stl"
     TET.write(path)
     assert rf.read_surface(path, scale=0.001).volume == pytest.approx(1e-9 / 6)
-    for scale, error in ((0, rf.InputError), (-1, rf.InputError), ("mm", rf.InputTypeError)):
-        with pytest.raises(error, match="scale must be"):
+    for unit, metres in {"m": 1.0, "cm": 0.01, "mm": 1e-3, "um": 1e-6, "inch": 0.0254}.items():
+        bounds = rf.read_surface(path, scale=unit).bounds
+        np.testing.assert_array_equal(bounds, rf.read_surface(path).bounds * metres)
+    for scale, error, text in (
+        (0, rf.InputError, "positive, got 0"), (-1, rf.InputError, "positive, got -1"),
+        (None, rf.InputTypeError, "a number"), ("in", rf.InputError, "a number .* mean 'inch'"),
+        ("MM", rf.InputError, "a number or one of .* got 'MM'; did you mean 'mm'"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=f"scale must be {text}"):
             rf.read_surface(path, scale=scale)
 
 

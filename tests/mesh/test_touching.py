@@ -145,7 +145,7 @@ def test_cracks_are_listed_with_words_of_their_own():
     assert len(cracked.surface().triangles) > len(mesh.surface().triangles)
     assert len(touching(cracked)) == 4
     with pytest.warns(
-        rf.GeometryWarning, match="4 of them lie inside one part: if that is a crack"
+        rf.GeometryWarning, match="4 of them lie inside one part: if that is a crack, or a notch"
     ):
         rf.Solid(cracked, LAW)
 

@@ -54,6 +54,7 @@ _ARRAYS = {
     "DeformedField": "proxies",
     "DistanceField": "values",
     "Embedding": "points",
+    "GreensFunctions": "nodes",
     "Mesh": "nodes",
     "Modes": "shapes",
     "PointTree": "shell.points",

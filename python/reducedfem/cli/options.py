@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeAlias
 from reducedfem.base.check import did_you_mean
 from reducedfem.base.run import MAX_THREADS
 from reducedfem.errors import ReducedFEMError
+from reducedfem.geometry.transforms import UNITS
 
 __all__ = [
     "Commands",
@@ -26,6 +27,7 @@ __all__ = [
     "not_negative",
     "number",
     "positive",
+    "scale",
 ]
 
 
@@ -71,6 +73,20 @@ def checked(check: Callable[[float], bool], must: str) -> Callable[[str], float]
 
 positive = checked(lambda x: x > 0, "positive")
 not_negative = checked(lambda x: x >= 0, "0 or more")
+
+
+def scale(text: str) -> float:
+    """Convert a positive number or a unit to metres per unit."""
+    if text in UNITS:
+        return UNITS[text]
+    try:
+        float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a number or one of {', '.join(UNITS)}, got {text!r}"
+            f"{did_you_mean(text, UNITS)}"
+        ) from None
+    return positive(text)
 
 
 def counted(most: int, least: int = 1) -> Callable[[str], int]:

@@ -83,10 +83,7 @@ def is_surface(name: str) -> bool:
 
 def open_surface(name: str, scale: float = 1.0) -> Surface:
     """Read a surface from a file or sample, and multiply its coordinates by `scale`."""
-    if is_sample(name):
-        name = str(samples.path(name))
-    surface = read_surface(name)
-    return surface if scale == 1.0 else Surface(surface.vertices * scale, surface.triangles)
+    return read_surface(samples.path(name) if is_sample(name) else name, scale)
 
 
 def open_mesh(name: str, *others: str) -> Mesh:

@@ -23,6 +23,7 @@ from reducedfem.cli.options import (
     not_negative,
     number,
     positive,
+    scale,
 )
 from reducedfem.cli.paths import check_writable, is_sample, is_surface, open_surface, refuse_same
 from reducedfem.cli.texts import cubature_text, materials_text, mesh_text, viscosity_text
@@ -112,10 +113,10 @@ def add_to(commands: Commands) -> None:
     geometry = parser.add_argument_group("geometry")
     geometry.add_argument(
         "--scale",
-        type=positive,
+        type=scale,
         default=1.0,
         metavar="S",
-        help="multiply coordinates, such as 0.001 for millimetres (default: 1)",
+        help="metres per unit of the file, or the unit: 0.001 or mm (default: m)",
     )
     geometry.add_argument(
         "--resolution",
@@ -477,9 +478,7 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
             f"--{given[0]} applies to surfaces, which are voxelized; {args.input!r} is a volume "
             "mesh: leave it out"
         )
-    mesh = read_mesh(args.input)
-    if args.scale != 1.0:
-        mesh = _scaled(mesh, args.scale)
+    mesh = read_mesh(args.input, args.scale)
     console.fact("mesh", f"{mesh_text(mesh)}, {size_text(mesh.bounds)}")
     return _quadratic(_constrained(mesh, console), args, console)
 
@@ -542,13 +541,6 @@ def _quadratic(mesh: Mesh, args: argparse.Namespace, console: Console) -> Mesh:
     mesh = mesh.quadratic()
     console.fact("quadratic", mesh_text(mesh))
     return mesh
-
-
-def _scaled(mesh: Mesh, scale: float) -> Mesh:
-    """Return the mesh with scaled nodes and all other data, by way of its pickle data."""
-    make, (nodes, *rest) = mesh.__reduce__()
-    scaled: Mesh = make(nodes * scale, *rest)
-    return scaled
 
 
 def _material(args: argparse.Namespace, mesh: Mesh) -> Material | dict[int, Material]:

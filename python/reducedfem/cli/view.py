@@ -10,7 +10,7 @@ from typing import Any
 from reducedfem import scenes
 from reducedfem._load import load
 from reducedfem.base.console import Console
-from reducedfem.cli.options import Commands, UsageError, add_common, counted, positive
+from reducedfem.cli.options import Commands, UsageError, add_common, counted, positive, scale
 from reducedfem.cli.paths import check_writable, is_surface, open_mesh, open_surface, refuse_same
 from reducedfem.cli.recorded import refuse_other_scene
 from reducedfem.drawing.render import UP
@@ -45,9 +45,9 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument(
         "--scale",
-        type=positive,
+        type=scale,
         metavar="S",
-        help="metres per unit of a surface: 0.001 for mm (default: 1)",
+        help="metres per unit of a surface, or the unit: 0.001 or mm (default: m)",
     )
     parser.add_argument(
         "--scene",

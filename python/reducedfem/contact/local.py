@@ -15,9 +15,9 @@ from reducedfem.base.memory import available
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.point_tree import PointTree
-from reducedfem.errors import InputError, PlausibilityWarning
-from reducedfem.geometry.built import nearly_empty
-from reducedfem.geometry.embedding import Embedding
+from reducedfem.errors import GeometryWarning, InputError, PlausibilityWarning
+from reducedfem.geometry.built import ON_SURFACE, nearly_empty
+from reducedfem.geometry.embedding import Embedding, beside_mesh
 from reducedfem.reduction.identity import require_reduced, stiffness_at_rest
 from reducedfem.solid.solid import Solid
 
@@ -81,6 +81,8 @@ class LocalCompliance:
 
     Warns
     -----
+    GeometryWarning
+        Points of a rigid tree lie beside the mesh.
     PlausibilityWarning
         Points lie in nearly empty cut cells, whose compliance is ten times that of the others.
     """
@@ -104,6 +106,9 @@ class LocalCompliance:
                     "fixed=, or the PointTree with a model that is free"
                 )
             embedding = Embedding(solid.mesh, tree.shell.points)
+            beside = beside_mesh(embedding, "tree", "points")
+            if beside:
+                warn(beside, GeometryWarning, stacklevel=2)
         else:
             require_reduced(model, solid, "tree.reduced")
         still = np.isin(embedding.nodes, solid.fixed) | (np.abs(embedding.weights) < _SHARE)
@@ -161,8 +166,7 @@ class LocalCompliance:
             warn(
                 f"{len(soft)} of {len(weights)} points of the shell lie in nearly empty cut cells, "
                 f"which give way up to {ratio:.2g} times as far as others: contact there is as "
-                "soft. Take a mesh of whole cells, voxelize(surface, cut=False), or one with nodes "
-                "on the surface, such as tetrahedralize(surface)",
+                f"soft. In place of cut cells {ON_SURFACE}",
                 PlausibilityWarning,
                 stacklevel=3,
             )

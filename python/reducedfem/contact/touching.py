@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.base.check import node_indices
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.geometry.built import ON_SURFACE
 from reducedfem.geometry.embedding import Embedding
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.refine import refined
@@ -18,7 +19,6 @@ from reducedfem.geometry.surface import Surface
 __all__ = ["Touching", "indices", "touching"]
 
 _NEAR = 0.5  # of the shortest edge of a cell: vertices farther outside are of another body
-_UNCUT = "make tetrahedra (`tetrahedralize`) or whole cells (`voxelize(cut=False)`)"
 
 # nodes; or vertices with the nodes and weights that move them, and positions
 _Points = (
@@ -50,11 +50,11 @@ def touching(
         return Touching(own.astype(np.int32), len(all_of), None)
     stand_out = "the mesh has cut cells, whose nodes stand out of the body"
     if parts:
-        raise InputError(f"parts or self_contact is True, but {stand_out}: {_UNCUT}")
+        raise InputError(f"parts or self_contact is True, but {stand_out}: {ON_SURFACE}")
     if mesh.source is None:
         raise InputError(
             f"{stand_out}, and Mesh.source, their surface, which could touch, is not known: keep "
-            f"the mesh that voxelize returned, or {_UNCUT}"
+            f"the mesh that voxelize returned, or {ON_SURFACE}"
         )
     return _on_surface(mesh, mesh.source, fixed, nodes)
 

@@ -12,6 +12,7 @@ from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 
 __all__ = [
+    "ON_SURFACE",
     "SolidSummary",
     "cell_size",
     "cells_along",
@@ -22,6 +23,11 @@ __all__ = [
     "summarize",
 ]
 
+# advice where nodes outside of the body do harm
+ON_SURFACE = (
+    "take a mesh of tetrahedra: tetrahedralize(surface), or graded_tets(surface), which needs no "
+    "other package and has steps"
+)
 _GAP = 0.05  # distance from the body in cells up to which nodes count as inside
 _AT_ONCE = 256  # nodes processed at once
 # body in the cells around a node, in cells (a node of a flat face has 4), below which these are

@@ -102,10 +102,14 @@ def warn_of_lost_volume(surface: Surface, volume: float, along: float, stackleve
     if not enclosed > 0.0 or abs(volume / enclosed - 1.0) <= VOLUME_OFF:
         return
     thick = 2.0 * enclosed / surface.area / float(np.ptp(surface.bounds, axis=0).max()) * along
+    advice = "raise the resolution"
+    if thick < KEPT:
+        advice = (
+            f"the body is about {thick:.2g} cells thick, too thin for cells to be cut; those that "
+            f"meet it are left out or taken whole. {finer(thick, along, KEPT, 'keep the volume')}"
+        )
     warnings.warn(
-        f"{volume_text(volume, enclosed)}: the body is about {thick:.2g} cells thick, too thin for "
-        "cells to be cut; those that meet it are left out or taken whole. "
-        f"{finer(thick, along, KEPT, 'keep the volume')}",
+        f"{volume_text(volume, enclosed)}: {advice}",
         PlausibilityWarning,
         stacklevel=stacklevel + 1,
     )

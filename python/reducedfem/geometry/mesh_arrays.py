@@ -52,6 +52,12 @@ class MeshArrays(Card):
         return None if _core.mesh_constraints(self._core) is None else Constraints(self._core)
 
     @property
+    def constrained_nodes(self) -> NDArray[np.int32]:
+        """Nodes that follow others (`constraints`), ascending, (k,); empty in most meshes."""
+        table = _core.mesh_constraints(self._core)
+        return np.zeros(0, np.int32) if table is None else table[0]
+
+    @property
     def levels(self) -> NDArray[np.int32]:
         """Level of each element of a graded mesh, 0 the smallest, (e,); all 0 for other meshes."""
         return _core.mesh_levels(self._core)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from reducedfem.errors import FileFormatError, GeometryWarning, InputError, MeshError
 from reducedfem.geometry.constraints import Table, constrained_in_file, renumbered
 from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.transforms import metres_per_unit
 from reducedfem.io.atomic import as_path
 from reducedfem.io.text_lines import read_indices
 from reducedfem.io.volume_data import VolumeData
@@ -19,7 +20,7 @@ from reducedfem.io.volume_files import read_volume
 __all__ = ["read_fixed", "read_mesh"]
 
 
-def read_mesh(path: str | os.PathLike[str]) -> Mesh:
+def read_mesh(path: str | os.PathLike[str], scale: float | str = 1.0) -> Mesh:
     """Read a volume mesh: a ``.veg`` file, or a format of meshio (Gmsh, VTK, Abaqus, ...).
 
     Surface, line and point cells are ignored, and nodes that no element uses are removed:
@@ -37,6 +38,9 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     ----------
     path
         Name of the file; its suffix selects the format.
+    scale
+        Metres per unit of the file, positive, or the unit: ``"m"``, ``"cm"``, ``"mm"``, ``"um"``
+        or ``"inch"``. `Mesh.materials` are those of the file, unchanged.
 
     Returns
     -------
@@ -44,6 +48,8 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
 
     Raises
     ------
+    InputError, InputTypeError
+        `scale` is neither a positive number nor a unit, or so large that nodes are not finite.
     FileFormatError
         The file is missing, of an unknown format or damaged, or its volume elements are not
         all of one kind: tetrahedra with 4 or 10 nodes or hexahedra with 8 or 20.
@@ -56,13 +62,20 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
         Constraints of a ``.vtu`` or ``.vtk`` file do not belong to its nodes, or one of their two
         fields is missing. Nodes at places of single precision move to where they follow.
     """
+    factor = metres_per_unit(scale)
     file = as_path(path)
     data = read_volume(file)
+    if factor != 1.0:
+        with np.errstate(over="ignore"):
+            data.nodes = data.nodes * factor
+        if not np.isfinite(data.nodes).all():
+            raise InputError(f"scale is {factor:g}, so large that nodes are not finite")
     try:
         mesh = Mesh(data.nodes, data.elements, data.regions, drop_unreferenced=True)
         moved = not _take_constraints(mesh, data)
     except MeshError as error:
-        raise MeshError(f"{str(file)!r}: {error}") from error
+        scaled = "" if factor == 1.0 else f"; scale is {factor:g}"
+        raise MeshError(f"{str(file)!r}: {error}{scaled}") from error
     except InputError as error:
         raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
     mesh._region_names, mesh._materials = data.region_names, data.materials

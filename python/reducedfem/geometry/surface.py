@@ -16,7 +16,7 @@ from reducedfem.drawing.render import checked_size
 from reducedfem.drawing.surfaces import surface_figure
 from reducedfem.drawing.values import Values, as_values
 from reducedfem.errors import FileFormatError, InputError, InputTypeError, MeshError
-from reducedfem.geometry.transforms import rotation_matrix, scale_factors
+from reducedfem.geometry.transforms import metres_per_unit, rotation_matrix, scale_factors
 from reducedfem.io import surface_files
 from reducedfem.io.atomic import as_path
 
@@ -541,7 +541,7 @@ def _with_hint(error: InputError, points: ArrayLike, indices: ArrayLike, name: s
     return type(error)(f"{error}; they seem to be counted from 1: pass {name} - 1")
 
 
-def read_surface(path: str | os.PathLike[str], scale: float = 1.0) -> Surface:
+def read_surface(path: str | os.PathLike[str], scale: float | str = 1.0) -> Surface:
     """Read a triangle surface from an OBJ, PLY, STL or OFF file.
 
     Vertices and faces keep the order of the file. Vertices of STL files, which repeat them in every
@@ -554,7 +554,8 @@ def read_surface(path: str | os.PathLike[str], scale: float = 1.0) -> Surface:
     path
         Name of the file; its suffix selects the format.
     scale
-        Metres per unit of the file, positive: 0.001 for millimetres.
+        Metres per unit of the file, positive, or the unit: ``"m"``, ``"cm"``, ``"mm"``, ``"um"``
+        or ``"inch"``.
 
     Returns
     -------
@@ -565,11 +566,9 @@ def read_surface(path: str | os.PathLike[str], scale: float = 1.0) -> Surface:
     FileFormatError
         The file is missing, of another format, damaged, or has no triangles.
     InputError, InputTypeError
-        `scale` is not a positive number.
+        `scale` is neither a positive number nor a unit.
     """
-    factor = number(scale, "scale")
-    if not factor > 0:
-        raise InputError(f"scale must be positive, got {factor:g}")
+    factor = metres_per_unit(scale)
     file = as_path(path)
     try:
         surface = Surface(*surface_files.read(file))

@@ -13,9 +13,17 @@ from reducedfem import _core
 from reducedfem.base.check import as_array, count, field, finite_result, number
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.errors import (
+    ConvergenceError,
+    InputError,
+    InputTypeError,
+    PlausibilityWarning,
+    SingularMatrixError,
+)
+from reducedfem.geometry.built import ON_SURFACE, nearly_empty
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.green.arguments import distinct, held_directions
+from reducedfem.green.plausible import doubt_ways
 from reducedfem.green.results import CompositeSolution
 from reducedfem.solid.plausible import STUDY, warn_of_instability
 from reducedfem.solid.solid import Solid, require_solid
@@ -24,6 +32,7 @@ __all__ = ["CompositeBody"]
 
 _SMALL = 0.1  # of the largest piece of a slab: smaller ones join another block
 _FARTHEST, _STRAINED = 20.0, 0.1  # degrees between neighbours, and |d| by |A|, before warnings
+_SOFTER = 3.0  # |d| with soft nodes over |d| without them, before these are named as the cause
 
 
 class CompositeBody:
@@ -157,15 +166,18 @@ class CompositeBody:
         Warns
         -----
         PlausibilityWarning
-            The equilibrium is unstable; or blocks turn or deform beyond the range of the method.
+            The equilibrium is unstable; blocks turn or deform beyond the range of the method, or
+            outer nodes in nearly empty cut cells do; or `held` is more than twice the size of the
+            body.
         """
         nodes, fixed = self.nodes, set(self._solid.fixed.tolist())
         n, ties = self._solid.mesh.n_nodes, self._solid.mesh.constraints
+        followers = self._solid.mesh.constrained_nodes
 
         def place(node: int, name: str) -> int:
             if node in fixed:
                 raise InputError(f"{name} is {node}, which is fixed in the solid: leave it out")
-            if ties is not None and node in ties.slaves:
+            if node in followers:
                 raise InputError(
                     f"{name} is {node}, which follows others (mesh.constraints) and cannot be "
                     "held: leave it out, or hold its masters"
@@ -180,31 +192,71 @@ class CompositeBody:
 
         load = None if force is None else field(force, "force", n)
         order, rows, axes, targets = held_directions(place, held)
+        doubt_ways(np.abs(targets), self._solid.mesh.nodes, "held", 2)
         at = np.array(order, dtype=np.int32)
         mask, target = np.zeros((len(nodes), 3), np.uint8), np.zeros((len(nodes), 3))
         mask[at[rows], axes], target[at[rows], axes] = 1, targets
         bound = number(tol, "tol")
         if not bound > 0.0:
             raise InputError(f"tol must be positive, got {bound:g}")
-        u, frames, forces, energy, iterations, stable, residual, angle, strain = self._core.solve(
-            load if load is None or ties is None else ties.fold(load),
-            mask,
-            target,
-            None if u0 is None else field(u0, "u0", n),
-            bound,
-            count(max_iterations, "max_iterations"),
-            threads(),
-        )
+        start = None if u0 is None else field(u0, "u0", n)
+        most = count(max_iterations, "max_iterations")
+        whole = load if load is None or ties is None else ties.fold(load)
+        try:
+            found = self._core.solve(whole, mask, target, start, bound, most, threads())
+        except (ConvergenceError, SingularMatrixError) as error:
+            soft = self._soft()
+            if not len(soft):
+                raise
+            raise type(error)(
+                f"{error}. {len(soft)} of the {len(nodes)} outer nodes lie in nearly empty cut "
+                f"cells, which give way by far the most: in place of cut cells {ON_SURFACE}"
+            ) from error
+        u, frames, forces, energy, iterations, stable, residual, angle, strain = found
         finite_result(u, "displacement", "force or held")
         u = u if ties is None else ties.fill(u)
         warn_of_instability(stable, 3)
-        self._warn_of_range(angle, strain)
+        self._warn_of_range(u, frames, angle, strain)
         return CompositeSolution(u, frames, forces[at], energy, iterations, residual, stable)
 
-    def _warn_of_range(self, angle: float, strain: float) -> None:
+    def _soft(self) -> NDArray[np.integer]:
+        """Return the outer nodes in nearly empty cut cells."""
+        return np.intersect1d(self.nodes, nearly_empty(self._solid.mesh)[0])
+
+    def _strain_without(
+        self, left_out: NDArray[np.integer], u: NDArray[np.float64], frames: NDArray[np.float64]
+    ) -> float:
+        """Return the largest |d| by |A| of the blocks, without some of their outer nodes."""
+        mesh, most = self._solid.mesh, 0.0
+        kept = np.setdiff1d(self.nodes, left_out)
+        for b, turn in enumerate(frames):
+            own = np.intersect1d(mesh.elements[self._blocks == b], kept)
+            if len(own) == 0:
+                continue
+            rest, moved = mesh.nodes[own], mesh.nodes[own] + u[own]
+            arms = rest - rest.mean(axis=0)
+            d = np.linalg.norm((moved - moved.mean(axis=0)) @ turn - arms, axis=1)
+            most = max(most, float(d.max() / max(np.linalg.norm(arms, axis=1).max(), 1e-300)))
+        return most
+
+    def _warn_of_range(
+        self, u: NDArray[np.float64], frames: NDArray[np.float64], angle: float, strain: float
+    ) -> None:
         """Warn of blocks that turn from their neighbours, or deform, too far for linear ones."""
         degrees = float(np.degrees(angle))
         if self._solid.mesh.n_nodes < STUDY or (degrees <= _FARTHEST and strain <= _STRAINED):
+            return
+        soft = self._soft()
+        firm = self._strain_without(soft, u, frames) if len(soft) else strain
+        if strain > _SOFTER * firm:
+            warn(
+                f"{len(soft)} of the {len(self.nodes)} outer nodes lie in nearly empty cut cells, "
+                f"mostly outside of the body, and move by up to {100 * strain:.0f} % of the size "
+                f"of a block, the others by up to {100 * firm:.0f} %. In place of cut cells "
+                f"{ON_SURFACE}",
+                PlausibilityWarning,
+                stacklevel=3,
+            )
             return
         warn(
             f"blocks are turned by up to {degrees:.0f} degrees from their neighbours, and deformed "

@@ -273,7 +273,9 @@ class ControlElements(Saved):
         u, turns = self._core.displacement(self._coefficients(c), _extracts(rotation))
         if turns[0] > FAR_TURN:
             self._warn_of_turns(
-                turns, "displacements of order 1 are wrong by tenths, and jump at 180"
+                turns,
+                "displacements of order 1 are wrong by tenths, and jump at 180 degrees, where the "
+                "frame turns over",
             )
         return finite_result(u, "displacement", "c")
 
@@ -513,11 +515,17 @@ class ControlElements(Saved):
     def _warn_of_turns(
         self, turns: tuple[float, float, int, int], wrong: str, stacklevel: int = 3
     ) -> None:
-        _, degrees, first, second = turns
+        in_frame, degrees, first, second = turns
         other = f"handles[{second}]" if second < len(self._handles) else "the fixed nodes"
+        how = f"turns handles[{first}] by {degrees:.0f} degrees relative to {other}"
+        if in_frame > 2.0 * np.radians(degrees):  # apart, sideways: both turn from the frame
+            how = (
+                f"moves handles so far that they turn by {np.degrees(in_frame):.0f} degrees "
+                "relative to the frame of their best fit"
+            )
         warn(
-            f"c turns handles[{first}] by {degrees:.0f} degrees relative to {other}, where "
-            f"{wrong}. Use order 2 or 3, CompositeBody for large turns, or Solid.solve_static",
+            f"c {how}, where {wrong}. Use order 2 or 3, CompositeBody for large turns, or "
+            "Solid.solve_static",
             PlausibilityWarning,
             stacklevel=stacklevel,
         )

@@ -33,7 +33,7 @@ from reducedfem.green.arguments import (
 )
 from reducedfem.green.contacts import GreenContacts
 from reducedfem.green.contents import arrays_of, parts_of
-from reducedfem.green.plausible import warn_of_soft_nodes
+from reducedfem.green.plausible import doubt_ways, warn_of_soft_nodes
 from reducedfem.green.released_load import load_of, rows_of
 from reducedfem.green.results import GreenContact, GreenSolution, states
 from reducedfem.io import green_files
@@ -255,12 +255,12 @@ class GreensFunctions(Saved):
             surface.
         """
         if nodes is None:
-            load = load_of(force, len(self.nodes), self.nodes[:0])
+            load = load_of(self._core, force)
             places = np.flatnonzero(load.any(axis=1)).astype(np.int32)
             load = load[places]
         else:
             places = places_of(self._core, nodes, "nodes")
-            load = rows_of(force, len(places), self.nodes[:0])
+            load = rows_of(self._core, force, len(places))
         return finite_result(self._core.add(places, load), "displacement", "force")
 
     def point_compliance(self, nodes: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
@@ -384,13 +384,15 @@ class GreensFunctions(Saved):
         Warns
         -----
         PlausibilityWarning
-            `tolerance` is coarse for the held nodes, which are softer by more than 5 %.
+            `tolerance` is coarse for the held nodes, which are softer by more than 5 %; or `held`
+            is more than twice the size of the body.
         """
         find = partial(place_of, self._core)
         order, rows, axes, targets = held_directions(find, held)
+        doubt_ways(np.abs(targets), self._positions, "held", 2)
         places = np.array(order, dtype=np.int32)[rows]
         freed = released_of(self._core, released)
-        load = None if force is None else load_of(force, len(self.nodes), self.releasable[freed])
+        load = None if force is None else load_of(self._core, force, freed)
         refuse_followers(self._ties, self.nodes[places], axes, self.releasable[freed])
         needed = 8.0 * (len(places) ** 2 + 9.0 * len(freed) ** 2)
         require_memory(needed, "held or released", "name fewer nodes")
@@ -458,7 +460,8 @@ class GreensFunctions(Saved):
         PlausibilityWarning
             The laws have no solution, or none was found; `friction` is above 5; the solid has no
             fixed nodes: a real one would evade the obstacle; `tolerance` is coarse for the
-            contacts, whose nodes are softer by more than 5 %.
+            contacts, whose nodes are softer by more than 5 %; a depth in `gaps` is more than twice
+            the size of the body.
         """
         if self.is_free:
             warn(
@@ -484,8 +487,9 @@ class GreensFunctions(Saved):
             apart = apart[:, None] * unit
         elif apart.shape != (m, 3):
             raise InputError(f"gaps must have shape ({m},) or ({m}, 3), got {apart.shape}")
+        doubt_ways(-np.einsum("ij,ij->i", apart, unit), self._positions, "gaps", 2)
         freed = released_of(self._core, released)
-        load = None if force is None else load_of(force, len(self.nodes), self.releasable[freed])
+        load = None if force is None else load_of(self._core, force, freed)
         f, place, state, u, moved, lift, (end, residual, *_) = self._core.contact(
             places, shares, unit, apart, mu, load, freed, tolerance_of(tol), threads()
         )

@@ -45,10 +45,12 @@ def surface_load(
     force
         Load [N], (n, 3) or (3n,), such as ``solid.gravity()``.
     nodes
-        The nodes: ``green.nodes``, a mask over the mesh or distinct indices, none of them fixed;
-        constrained ones, which take no load, with all nodes that they follow.
+        The nodes: ``green.nodes``, a mask over the mesh or distinct indices; fixed ones only if
+        they are in `released`; constrained ones, which take no load, with all nodes that they
+        follow.
     released
-        Fixed nodes that will be released: their load goes to `nodes`, too. None: no nodes.
+        Fixed nodes that will be released, or were (`GreensFunctions.released`): their load goes to
+        `nodes`, too. None: no nodes.
 
     Returns
     -------
@@ -59,8 +61,9 @@ def surface_load(
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type, shape or value; `nodes` is empty, one of them is fixed, or
-        follows a node that is neither fixed nor among them; a node of `released` is not fixed.
+        An argument has a wrong type, shape or value; `nodes` is empty, one of them is fixed and
+        not released, or follows a node that is neither fixed nor among them; a node of `released`
+        is not fixed.
     SingularMatrixError
         Nodes and fixed nodes do not hold a part of the solid.
     """
@@ -71,9 +74,12 @@ def surface_load(
     freed = distinct(released, "released", n)
     if len(surface) == 0:
         raise InputError("nodes is empty: name those that take the load, such as green.nodes")
-    wrong = np.intersect1d(surface, solid.fixed)
+    wrong = np.intersect1d(surface, np.setdiff1d(solid.fixed, freed))
     if len(wrong):
-        raise InputError(f"nodes has {wrong[0]}, which is fixed in the solid: leave it out")
+        raise InputError(
+            f"nodes has {wrong[0]}, which is fixed in the solid: leave it out, or name it in "
+            "released as well"
+        )
     wrong = np.setdiff1d(freed, solid.fixed)
     if len(wrong):
         raise InputError(f"released has {wrong[0]}, which is not fixed: leave it out")
@@ -85,7 +91,7 @@ def surface_load(
     if mesh.constraints is not None:
         _refuse_followers(mesh.constraints, surface, inner)
         load = mesh.constraints.fold(load)
-        inner[mesh.constraints.slaves] = held[mesh.constraints.slaves] = False
+        inner[mesh.constrained_nodes] = held[mesh.constrained_nodes] = False
     moved = np.zeros((n, 3))
     if not (inner.any() and load[inner].any()):
         return SurfaceLoad.of(load[surface], freed)

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reducedfem import _core
 from reducedfem.base.quiet import silenced, warn
 from reducedfem.errors import PlausibilityWarning
-from reducedfem.geometry.built import cell_size, nearly_empty
+from reducedfem.geometry.built import ON_SURFACE, cell_size, nearly_empty
+from reducedfem.solid.plausible import FAR, STUDY
 from reducedfem.solid.soft_loads import softest
 from reducedfem.solid.solid import Solid
 
-__all__ = ["warn_of_soft_nodes"]
+__all__ = ["doubt_ways", "warn_of_soft_nodes"]
 
 _FAR = 3.0  # cells from a node at which a free solid is held to measure the softness of the node
+
+
+def doubt_ways(
+    ways: NDArray[np.float64], places: NDArray[np.float64], name: str, stacklevel: int
+) -> None:
+    """Warn of prescribed displacements or depths [m] far beyond the size of a body of nodes."""
+    farthest = float(ways.max(initial=0.0))
+    size = float(np.linalg.norm(np.ptp(places, axis=0)))
+    if len(places) >= STUDY and farthest > FAR * size:
+        warn(
+            f"{name} has a length of {farthest:.3g} m, but the body is {size:.3g} m large: lengths "
+            "are in metres; if millimetres were meant, multiply them by 0.001",
+            PlausibilityWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def warn_of_soft_nodes(green: _core.Green, solid: Solid, name: str, stacklevel: int) -> None:
@@ -38,9 +55,8 @@ def warn_of_soft_nodes(green: _core.Green, solid: Solid, name: str, stacklevel: 
     warn(
         f"{name}: {len(soft)} of the {len(green.nodes)} nodes lie in nearly empty cut cells, "
         f"mostly outside of the body. A force on node {node} at ({x:.3g}, {y:.3g}, {z:.3g}) moves "
-        f"it {found[3]:.2g} times as far as the surface beside. Take a mesh with nodes on the "
-        "surface, such as tetrahedralize(surface), or of whole cells, voxelize(surface, cut=False);"
-        " or name nodes inside the body",
+        f"it {found[3]:.2g} times as far as the surface beside. In place of cut cells "
+        f"{ON_SURFACE}",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reducedfem import _core
 from reducedfem.base.check import field, reals
 from reducedfem.errors import InputError
 
@@ -83,15 +84,37 @@ def _plain(x: Any) -> Any:
     return x.view(np.ndarray) if isinstance(x, SurfaceLoad) else x
 
 
-def load_of(force: ArrayLike, n: int, released: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return a load on n nodes as (n, 3); refuse one that was made for other released nodes."""
-    _require_made_for(force, released)
-    return field(force, "force", n)
+_NONE = np.zeros(0, np.int32)
 
 
-def rows_of(force: ArrayLike, n: int, released: NDArray[np.int32]) -> NDArray[np.float64]:
+def load_of(
+    core: _core.Green, force: ArrayLike, released: NDArray[np.int32] = _NONE
+) -> NDArray[np.float64]:
+    """Return a load on the surface as (s, 3); refuse one that was made for other released nodes.
+
+    released: indices among the releasable nodes.
+    """
+    _require_made_for(core, force, released)
+    s = len(core.nodes)
+    if isinstance(force, SurfaceLoad) and force.size != 3 * s:
+        # nodes that were released later are moved by their own load, too
+        raise InputError(
+            f"force is a surface_load on {force.size // 3} nodes, and these Green's functions have "
+            f"{s}: make it with their nodes, surface_load(solid, load, green.nodes, released)"
+        )
+    load = reals(force, "force")
+    if load.shape == (core.n_nodes, 3) != (s, 3):
+        raise InputError(
+            f"force has a row for each of the {core.n_nodes} nodes of the mesh; pass those of the "
+            f"{s} nodes of the surface, force[green.nodes], or surface_load, which also has the "
+            "loads inside"
+        )
+    return field(load, "force", s)
+
+
+def rows_of(core: _core.Green, force: ArrayLike, n: int) -> NDArray[np.float64]:
     """Return the part (n, 3) of a load on n of the nodes; refuse one for other released nodes."""
-    _require_made_for(force, released)
+    _require_made_for(core, force, _NONE)
     load = reals(force, "force")
     if load.shape != (n, 3):
         raise InputError(
@@ -100,11 +123,13 @@ def rows_of(force: ArrayLike, n: int, released: NDArray[np.int32]) -> NDArray[np
     return load
 
 
-def _require_made_for(force: ArrayLike, released: NDArray[np.int32]) -> None:
+def _require_made_for(core: _core.Green, force: ArrayLike, released: NDArray[np.int32]) -> None:
     if isinstance(force, SurfaceLoad) and force.released is not None:
-        _require_same(
-            force.released, released, "force is a surface_load made with", "this call has"
-        )
+        gone = 0 if core.added is None else core.added.shape[1] // 3
+        # loads of a solid that was made without these nodes do not name them
+        free = np.intersect1d(core.nodes[len(core.nodes) - gone :], force.released)
+        here = np.union1d(free, core.releasable[released])
+        _require_same(force.released, here, "force is a surface_load made with", "this call has")
 
 
 def _require_same(made: NDArray[Any], here: NDArray[Any], who: str, other: str) -> None:

@@ -85,7 +85,7 @@ def _require_masters(fixed: NDArray[np.int64], mesh: Mesh) -> None:
         f"fixed names node {slaves[k]}, which is constrained to follow the nodes "
         f"{', '.join(map(str, own[:8].tolist()))}{', ...' if len(own) > 8 else ''}, without all of "
         f"these: add to fixed {some_of(np.unique(masters[missing]))}, or leave out the nodes of "
-        "mesh.constraints.slaves"
+        "mesh.constrained_nodes"
     )
 
 

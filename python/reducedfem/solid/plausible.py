@@ -11,7 +11,7 @@ from reducedfem import _core
 from reducedfem.base.quiet import warn
 from reducedfem.base.static_report import StaticReport
 from reducedfem.errors import GeometryWarning, PlausibilityWarning
-from reducedfem.geometry.built import cell_size, cells_along, fit, in_body
+from reducedfem.geometry.built import ON_SURFACE, cell_size, cells_along, fit, in_body
 from reducedfem.geometry.elements import EDGES, some_of
 from reducedfem.geometry.inside import KEPT, MANY_TRIANGLES, VOLUME_OFF, finer, volume_text
 from reducedfem.geometry.mesh import Mesh
@@ -102,8 +102,9 @@ def warn_of_units(
     if longest > _LONG:
         said.insert(
             0,
-            f"the solid is {longest:g} m long: if its lengths were meant in millimetres, scale "
-            "them by 0.001",
+            f"the solid is {longest:g} m long: if its lengths were meant in millimetres, read them "
+            'with read_mesh(path, scale="mm") or read_surface(path, scale="mm"), or scale them by '
+            "0.001",
         )
     for sentence in filter(None, said):
         warn(sentence, PlausibilityWarning, stacklevel=stacklevel)
@@ -163,7 +164,10 @@ def _warn_of_touching(mesh: Mesh, stacklevel: int) -> None:
     part = mesh._components("node")[1]
     inside = int((part[pairs[:, 0]] == part[pairs[:, 1]]).sum())
     crack = (
-        f" {inside} of them lie inside one part: if that is a crack, ignore them." if inside else ""
+        f" {inside} of them lie inside one part: if that is a crack, or a notch narrower than "
+        "0.1 degrees, ignore them."
+        if inside
+        else ""
     )
     warn(
         f"{len(pairs)} faces of the mesh lie on others without common nodes, such as those of the "
@@ -422,10 +426,11 @@ def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
             advice = "close the holes of the surface, or raise the resolution"
         if across < KEPT:
             advice = "its thin parts are left out or taken as thick as a cell"
-        elif (mesh.fractions == 1.0).all():
+        elif mesh.nodes_per_element in (8, 20) and (mesh.fractions == 1.0).all():
             advice = (
                 "unless a skin is meant, voxelize the surface with the defaults fill=True and "
-                "cut=True, or raise the resolution"
+                "cut=True, or raise the resolution; where nodes must lie on the surface, "
+                f"{ON_SURFACE}"
             )
         warn(
             f"{volume_text(mesh.volume, enclosed)}: {advice}",
