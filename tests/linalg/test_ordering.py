@@ -91,8 +91,8 @@ def test_a_mesh_has_all_nodes_and_a_matrix_its_own_numbers():
         by_default.permutation, rf.ordering(matrix, "dissection", nodes).permutation
     )
     assert by_default.method == "dissection"
-    assert rf.ordering(matrix).method == "metis"
-    without_places = [rf.ordering(matrix, *one).permutation for one in ((), ("metis",))]
+    assert rf.ordering(matrix, "auto").method == "metis"
+    without_places = [rf.ordering(matrix, one).permutation for one in ("auto", "metis")]
     np.testing.assert_array_equal(*without_places)
     dense = rf.ordering(np.ones((5, 5)), "amd")
     assert (dense.nonzeros, dense.fill, dense.flops) == (15, 0, 30 + 2 * 10)

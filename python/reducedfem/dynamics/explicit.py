@@ -42,7 +42,7 @@ _FRACTION = 0.5
 # fraction up to which steps of two lengths are stable in turn: (a + b)^2 (1 - a b / 4) <= 4 for
 # a, b = omega dt
 _MIXED = 0.7
-# times the stable step with strain-rate damping, which is conservative, from which a dt is warned of
+# times the stable step with strain-rate damping, which is conservative, above which dt is doubted
 _UNSTABLE = 1.25
 _ACCURACY = 1e-3  # of the highest frequency that gives the limit of a solid
 _ROUNDING = 1e-6
@@ -356,9 +356,9 @@ class CentralDifferences(Simulation):
             limit = _limit(system, (alpha, 0.0 if inside else stiff))
             if given > (1.0 + _ROUNDING) * limit:
                 raise InputError(
-                    f"dt is {given:g} s, but steps are stable up to {limit:g} s at rest: vibrations "
-                    "would grow without bound. Leave dt out for half of the stable step, or pass "
-                    "unstable=True to study the growth"
+                    f"dt is {given:g} s, but steps are stable up to {limit:g} s at rest: "
+                    "vibrations would grow without bound. Leave dt out for half of the stable "
+                    "step, or pass unstable=True to study the growth"
                 )
             if rate is not None and given > _UNSTABLE * self._stable:
                 warn(
