@@ -150,7 +150,7 @@ def test_patch_test():
     assert np.abs(force.reshape(-1, 3)[inner]).max() < 1e-12 * np.abs(force).max()
 
 
-def test_lost_volume_is_told_with_advice_for_whole_cells():
+def test_lost_volume_comes_with_advice_for_whole_cells():
     ball = rf.Surface(*sphere(6))
     lost = (
         r"times the volume.*taken whole. About (\d+) cells along the longest side keep it within 5"
