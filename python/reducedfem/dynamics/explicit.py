@@ -360,7 +360,7 @@ class CentralDifferences(Simulation):
                     "vibrations would grow without bound. Leave dt out for half of the stable "
                     "step, or pass unstable=True to study the growth"
                 )
-            if rate is not None and given > _UNSTABLE * self._stable:
+            if rate is not None and not inside and given > _UNSTABLE * self._stable:
                 warn(
                     f"dt is {given:g} s, but with strain_rate steps may be stable only up to "
                     f"{self._stable:g} s at rest: leave dt out for half of that",
