@@ -12,7 +12,9 @@ from scipy.optimize import nnls
 import reducedfem as rf
 from failures import fail_each_allocation
 from friction_sessions import run, session
+from graded import graded_box
 from reducedfem import _core
+from reducedfem.geometry.constraints import standing
 from shapes import box_hexes
 
 STVK = rf.StVK(1e5, 0.3, 1000.0)
@@ -139,6 +141,33 @@ def test_points_between_nodes_interpolate_and_pairs_of_nodes_give_the_same(case)
         np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6 * np.abs(expected).max())
         assert np.linalg.eigvalsh(found).min() > -1e-12 * np.abs(expected).max()
     np.testing.assert_allclose(by_nodes.lacking, by_points.lacking, rtol=1e-4)
+
+
+def test_followers_of_fixed_nodes_have_no_share():
+    """Points beside a support with hanging nodes, against statics by a dense matrix."""
+    mesh = graded_box((10, 10, 10))
+    at = mesh.nodes
+    slaves = mesh.constraints.slaves
+    low, high = mesh.bounds
+    fixed = np.setdiff1d(np.flatnonzero(at[:, 2] < low[2] + 0.2 * (high - low)[2]), slaves)
+    solid = rf.Solid(mesh, STVK, fixed=fixed)
+    held = np.setdiff1d(standing(mesh.constraints, solid.fixed), solid.fixed)
+    points = np.concatenate(
+        [at[held] + 1e-3 * (high - low), high + (low - high) * [[0.5, 0.5, 0.1]]]
+    )
+    shell = rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1)))
+    local = rf.LocalCompliance(rf.PointTree(shell), solid)
+    force = np.random.default_rng(3).normal(size=(len(points), 3))
+    embedding = rf.Embedding(mesh, points)
+    load = mesh.constraints.fold(embedding.distribute(force))
+    free = (3 * solid.free[:, None] + np.arange(3)).ravel()
+    K = solid.stiffness().to_scipy().toarray()[np.ix_(free, free)]
+    u = np.zeros(3 * mesh.n_nodes)
+    u[free] = np.linalg.solve(K, load.ravel()[free])
+    expected = embedding.interpolate(mesh.constraints.fill(u.reshape(-1, 3)))
+    found = local.displacement(force, np.arange(len(points)))
+    assert np.isin(embedding.nodes, held).any()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
 # ---- in sessions

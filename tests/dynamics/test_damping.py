@@ -444,6 +444,12 @@ def test_stable_step(place):
     sim.reset(state if place == 0 else state.ravel()[free_dofs(solid)])
     sim.step(n=5000)
     assert np.abs(sim.state.q).max() < 1e-5
+    given = {"damping": (0.5, beta), "strain_rate": rate}
+    with pytest.warns(rf.PlausibilityWarning, match="with strain_rate steps may be stable only"):
+        rf.CentralDifferences(system, 1.3 * step, **given)
+    beyond = 1.3 * rf.stable_step(system, None, (0.5, beta))
+    with pytest.raises(rf.InputError, match="steps are stable up to"):
+        rf.CentralDifferences(system, beyond, **given)
 
 
 def test_a_simulation_keeps_its_damping():

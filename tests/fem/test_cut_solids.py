@@ -298,7 +298,9 @@ def test_stable_step_of_cut_cells_is_the_limit():
     sim.step(n=2000)
     kept = np.abs(sim.state.q).max()
     assert kept < 1e-6
-    beyond = rf.CentralDifferences(solid, 1.03 * stable)
+    with pytest.raises(rf.InputError, match="steps are stable up to"):
+        rf.CentralDifferences(solid, 1.03 * stable)
+    beyond = rf.CentralDifferences(solid, 1.03 * stable, unstable=True)
     beyond.reset(start)
     with pytest.raises(rf.DivergedError):
         beyond.step(n=2000)

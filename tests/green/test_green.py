@@ -32,7 +32,7 @@ def held() -> rf.Solid:
 
 @pytest.fixture(scope="module")
 def green(held) -> rf.GreensFunctions:
-    return rf.GreensFunctions(held, releasable=held.fixed)
+    return rf.GreensFunctions(held, None, held.fixed)
 
 
 @pytest.fixture(scope="module")

@@ -94,8 +94,8 @@ def test_a_mesh_has_all_nodes_and_a_matrix_its_own_numbers():
         by_default.permutation, rf.ordering(matrix, "dissection", nodes).permutation
     )
     assert by_default.method == "dissection"
-    assert rf.ordering(matrix).method == "metis"
-    without_places = [rf.ordering(matrix, *one).permutation for one in ((), ("metis",))]
+    assert rf.ordering(matrix, "auto").method == "metis"
+    without_places = [rf.ordering(matrix, one).permutation for one in ("auto", "metis")]
     np.testing.assert_array_equal(*without_places)
     dense = rf.ordering(np.ones((5, 5)), "amd")
     assert (dense.nonzeros, dense.fill, dense.flops) == (15, 0, 30 + 2 * 10)
@@ -408,16 +408,24 @@ def test_factors_in_each_order_give_the_same_solution():
     assert (u["metis"] != u["auto"]).any(), "the ordering in use makes no difference"
 
 
+def test_dissection_without_places_follows_the_graph():
+    nodes, elements = ball(8)
+    solid = rf.Solid(rf.Mesh(nodes, elements), STVK)
+    matrix = solid.stiffness()
+    found = rf.ordering(matrix)
+    assert found.method == rf.ordering(solid).method == "dissection"
+    np.testing.assert_array_equal(np.sort(found.permutation), np.arange(matrix.shape[0]))
+    np.testing.assert_array_equal(found.permutation, rf.ordering(matrix).permutation)
+    assert found.nonzeros < 1.1 * rf.ordering(matrix, "amd").nonzeros
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda s: rf.ordering(s, "dissect"), "dissection.*got 'dissect'; did you mean"),
         (lambda s: rf.ordering(s, points=np.zeros((3, 3))), "points must be None for a Solid"),
         (lambda s: rf.ordering(np.eye(6), "simple"), "needs elements: pass a Solid or a Mesh"),
-        (
-            lambda s: rf.ordering(np.eye(6), "dissection"),
-            "points are needed by method",
-        ),
+        (lambda s: rf.ordering(np.eye(6), "nested"), "points are needed by method"),
         (lambda s: rf.ordering(s.mesh.surface()), "system must be a Solid.*got Surface$"),
         (lambda s: rf.ordering(np.eye(6), points=np.zeros((4, 3))), "4 rows, but the matrix has 6"),
         (lambda s: rf.ordering(np.eye(6), points=np.full((6, 3), np.nan)), "must be finite"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import warnings
 
 import numpy as np
@@ -146,6 +148,21 @@ def test_patch_test():
     inner = np.setdiff1d(np.arange(mesh.n_nodes), mesh.boundary_nodes)
     force = solid.stiffness().to_scipy() @ u.ravel()
     assert np.abs(force.reshape(-1, 3)[inner]).max() < 1e-12 * np.abs(force).max()
+
+
+def test_lost_volume_comes_with_advice_for_whole_cells():
+    ball = rf.Surface(*sphere(6))
+    lost = (
+        r"times the volume.*taken whole. About (\d+) cells along the longest side keep it within 5"
+    )
+    with pytest.warns(rf.PlausibilityWarning, match=lost) as caught:
+        mesh = rf.graded_tets(ball, 6)
+    off = abs(mesh.volume / ball.volume - 1.0)
+    needed = int(re.search(lost, str(caught[0].message))[1])
+    assert needed == math.ceil(6 * off / 0.05)
+    assert abs(rf.graded_tets(ball, needed).volume / ball.volume - 1.0) < 0.05
+    with pytest.warns(rf.PlausibilityWarning, match="times the volume.*raise the resolution"):
+        rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0))
 
 
 def test_bodies_of_surfaces():

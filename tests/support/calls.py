@@ -131,7 +131,7 @@ CALLS = {
     "ExponentialEuler": (lambda w: rf.ExponentialEuler, lambda w: dict(system=w.projected, dt=1e-3, damping=(0.0, 0.0), accuracy=1e-10, krylov=50, gravity=w.position)),
     "ExponentialEuler.reset": (lambda w: rf.ExponentialEuler(w.projected, 1e-3).reset, lambda w: dict(q=w.q, qdot=w.q, qddot=w.q)),
     "ExponentialEuler.step": (lambda w: rf.ExponentialEuler(w.projected, 1e-3).step, lambda w: dict(force=w.q, n=1, progress=False)),
-    "CentralDifferences": (lambda w: rf.CentralDifferences, lambda w: dict(system=w.solid, dt=1e-4, damping=(0.0, 0.0), strain_rate=None, gravity=w.position, contact=w.proxy, implicit_damping=False)),
+    "CentralDifferences": (lambda w: rf.CentralDifferences, lambda w: dict(system=w.solid, dt=1e-4, damping=(0.0, 0.0), strain_rate=None, gravity=w.position, contact=w.proxy, implicit_damping=False, unstable=False)),
     "CentralDifferences.reset": (lambda w: rf.CentralDifferences(w.reduced, 1e-4).reset, lambda w: dict(q=w.q, qdot=w.q, qddot=w.q)),
     "CentralDifferences.step": (lambda w: rf.CentralDifferences(w.reduced, 1e-4).step, lambda w: dict(force=w.q, n=1, dt=1e-4, progress=False)),
     "ComplementField": (lambda w: rf.ComplementField, lambda w: dict(field=w.sphere)),

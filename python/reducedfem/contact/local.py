@@ -17,6 +17,7 @@ from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import GeometryWarning, InputError, PlausibilityWarning
 from reducedfem.geometry.built import ON_SURFACE, nearly_empty
+from reducedfem.geometry.constraints import standing
 from reducedfem.geometry.embedding import Embedding, beside_mesh
 from reducedfem.reduction.identity import require_reduced, stiffness_at_rest
 from reducedfem.solid.solid import Solid
@@ -73,7 +74,7 @@ class LocalCompliance:
         An argument has a wrong type, or `solid` is not that of the model: another mesh, other
         fixed nodes, stiffness at rest (with a cubature: materials), or mass, if free.
     MeshError
-        The mesh has constrained nodes, or a part of the solid can move rigidly.
+        A part of the solid can move rigidly.
     MemoryError
         Memory is too small: while S is made, 36 s^2 bytes for the s nodes of the elements that
         contain points; S itself takes 18 n^2 for n points if that is at most 200 MB, else
@@ -111,7 +112,8 @@ class LocalCompliance:
                 warn(beside, GeometryWarning, stacklevel=2)
         else:
             require_reduced(model, solid, "tree.reduced")
-        still = np.isin(embedding.nodes, solid.fixed) | (np.abs(embedding.weights) < _SHARE)
+        held = standing(solid.mesh.constraints, solid.fixed)
+        still = np.isin(embedding.nodes, held) | (np.abs(embedding.weights) < _SHARE)
         weights = np.where(still, 0.0, embedding.weights)
         nodes = np.unique(embedding.nodes[weights != 0.0]).astype(np.int32)
         if len(nodes) == 0:

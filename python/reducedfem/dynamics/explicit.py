@@ -42,8 +42,10 @@ _FRACTION = 0.5
 # fraction up to which steps of two lengths are stable in turn: (a + b)^2 (1 - a b / 4) <= 4 for
 # a, b = omega dt
 _MIXED = 0.7
-# times the stable step from which a dt is warned of: that of solids is up to 15 % below the limit
+# times the stable step with strain-rate damping, which is conservative, above which dt is doubted
 _UNSTABLE = 1.25
+_ACCURACY = 1e-3  # of the highest frequency that gives the limit of a solid
+_ROUNDING = 1e-6
 _LEAST_TOLERANCE, _MOST_TOLERANCE = 1e-12, 0.01  # of the highest frequency
 _CROSSES = "an explicit step does not see a barrier ahead and crosses it"
 
@@ -229,6 +231,21 @@ def stable_step(
     return _core.stable_step(system._core, q, rates, threads(), rate)
 
 
+def _limit(system: System, damping: tuple[float, float]) -> float:
+    """Return the step [s] from which central differences grow at rest.
+
+    Strain-rate damping lowers the true limit further.
+    """
+    if not isinstance(system, Solid):
+        return _core.stable_step(system._core, None, damping, threads(), None)
+    # Lanczos' estimate is at most the highest eigenvalue: the limit is never too low
+    core = system._core
+    square = max(_core.solid_highest(core, core.steps_lumped, 2.0 * _ACCURACY, threads()), 0.0)
+    late = damping[1] * square
+    total = late + math.sqrt(late * late + 4.0 * square)
+    return 4.0 / total if total > 0.0 else math.inf
+
+
 def _refuse_inside(system: System) -> None:
     if isinstance(system, SecondOrderSystem):
         raise InputError(
@@ -283,19 +300,22 @@ class CentralDifferences(Simulation):
         A `RigidProxy` that the surface nodes of a `Solid` touch, or a list of them; None: no
         contact. A node that touches several obeys them in turn, with `implicit_damping` all
         together. Explicit steps refuse a `BarrierContact`; take `BackwardEuler` or `BDF2` for it.
+    unstable
+        Accept a `dt` beyond the limit of stability, to study the growth.
 
     Raises
     ------
     InputError, InputTypeError
         An argument has a wrong type, is out of range or not for this system; the model is that
-        of a free body; `dt` is None and there is no stiffness at rest or the stable step unknown.
+        of a free body; `dt` is beyond the limit of stability at rest, or None and there is no
+        stiffness at rest or the stable step unknown.
     MeshError
         All nodes of the solid are fixed.
 
     Warns
     -----
     PlausibilityWarning
-        `dt` is more than 1.25 times the stable step at rest.
+        With strain-rate damping, `dt` is more than 1.25 times the stable step at rest.
     """
 
     _scheme = "central"
@@ -312,7 +332,9 @@ class CentralDifferences(Simulation):
         gravity: ArrayLike | None = None,
         contact: RigidProxy | Sequence[RigidProxy] | None = None,
         implicit_damping: bool = False,
+        unstable: bool = False,
     ) -> None:
+        flag(unstable, "unstable")
         alpha, stiff = rayleigh(damping)
         inside = flag(implicit_damping, "implicit_damping")
         touched = proxies_of(contact, system)
@@ -329,14 +351,23 @@ class CentralDifferences(Simulation):
             if not math.isfinite(self._stable):
                 raise InputError("dt must be given: the system has no stiffness at rest")
             given = _FRACTION * self._stable
-        elif given > _UNSTABLE * self._stable:
-            warn(
-                f"dt is {given:g} s, but steps are stable up to {self._stable:g} s at rest: "
-                "vibrations will grow without bound; leave dt out for half of that",
-                PlausibilityWarning,
-                2,
-            )
         rate = damping_argument(strain_rate, system)
+        # the stable step is a lower bound of the limit, which takes longer to find
+        if given > (1.0 + _ROUNDING) * self._stable and not unstable:
+            limit = _limit(system, (alpha, 0.0 if inside else stiff))
+            if given > (1.0 + _ROUNDING) * limit:
+                raise InputError(
+                    f"dt is {given:g} s, but steps are stable up to {limit:g} s at rest: "
+                    "vibrations would grow without bound. Leave dt out for half of the stable "
+                    "step, or pass unstable=True to study the growth"
+                )
+            if rate is not None and not inside and given > _UNSTABLE * self._stable:
+                warn(
+                    f"dt is {given:g} s, but with strain_rate steps may be stable only up to "
+                    f"{self._stable:g} s at rest: leave dt out for half of that",
+                    PlausibilityWarning,
+                    2,
+                )
         fall = None if gravity is None else acceleration(gravity)
         if not isinstance(system, SecondOrderSystem):
             warn_of_motion(stiff, fall, system.mesh.n_nodes, stacklevel=3)
@@ -365,6 +396,7 @@ class CentralDifferences(Simulation):
             "gravity": fall,
             "contact": tuple(contact) if isinstance(contact, list) else contact,
             "implicit_damping": inside,
+            "unstable": unstable,
         }
 
     def step(

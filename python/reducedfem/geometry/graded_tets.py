@@ -200,5 +200,5 @@ def graded_tets(
         warn_of_doubts(surface, touched + enclosed, doubtful, sheets, SKIN, stacklevel=2)
     mesh = Mesh.__new__(Mesh)._adopt(core, source=surface)
     if cut:
-        warn_of_lost_volume(surface, mesh.volume, resolution / side, stacklevel=2)
+        warn_of_lost_volume(surface, mesh.volume, resolution / side, True, stacklevel=2)
     return mesh

@@ -91,25 +91,33 @@ def finer(cells: float, along: float, wanted: float, what: str) -> str:
     )
 
 
-def warn_of_lost_volume(surface: Surface, volume: float, along: float, stacklevel: int) -> None:
-    """Warn if the volume [m^3] of cut cells differs from that of a closed surface.
+def warn_of_lost_volume(
+    surface: Surface, volume: float, along: float, whole: bool, stacklevel: int
+) -> None:
+    """Warn if the volume [m^3] of cells differs from that of a closed surface.
 
-    along: number of cells along the longest side.
+    along: number of cells along the longest side. whole: cells are taken or left out, not cut.
     """
     if surface.n_triangles > MANY_TRIANGLES or not surface.is_closed:
         return
     enclosed = enclosed_volume(surface, volume)
     if not enclosed > 0.0 or abs(volume / enclosed - 1.0) <= VOLUME_OFF:
         return
+    why, advice = "", "raise the resolution"
     thick = 2.0 * enclosed / surface.area / float(np.ptp(surface.bounds, axis=0).max()) * along
-    advice = "raise the resolution"
-    if thick < KEPT:
-        advice = (
+    if whole:
+        # steps at the surface err at most as their size
+        off = abs(volume / enclosed - 1.0)
+        why = "cells at the surface are left out or taken whole. "
+        advice = finer(VOLUME_OFF, along, off, f"keep it within {VOLUME_OFF:.0%}")
+    elif thick < KEPT:
+        why = (
             f"the body is about {thick:.2g} cells thick, too thin for cells to be cut; those that "
-            f"meet it are left out or taken whole. {finer(thick, along, KEPT, 'keep the volume')}"
+            "meet it are left out or taken whole. "
         )
+        advice = finer(thick, along, KEPT, "keep the volume")
     warnings.warn(
-        f"{volume_text(volume, enclosed)}: {advice}",
+        f"{volume_text(volume, enclosed)}: {why}{advice}",
         PlausibilityWarning,
         stacklevel=stacklevel + 1,
     )

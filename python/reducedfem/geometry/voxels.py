@@ -173,5 +173,5 @@ def voxelize(
             surface, mesh.n_elements, edge, resolution, _MOST_SECOND_ORDER, stacklevel=2
         )
     if cut:
-        warn_of_lost_volume(surface, mesh.volume, resolution / float(expand), stacklevel=2)
+        warn_of_lost_volume(surface, mesh.volume, resolution / float(expand), False, stacklevel=2)
     return mesh

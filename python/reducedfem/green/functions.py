@@ -112,9 +112,9 @@ class GreensFunctions(Saved):
         self,
         solid: Solid,
         surface_nodes: ArrayLike | None = None,
-        *,
         releasable: ArrayLike | None = None,
         dtype: DTypeLike = "float64",
+        *,
         tolerance: float | None = None,
         progress: Progress = None,
     ) -> None:

@@ -22,7 +22,6 @@ __all__ = ["Ordering", "ordering", "set_ordering"]
 
 METHODS = ("auto", "dissection", "metis", "amd", "minimum-degree", "nested", "simple")
 IN_FACTORS = METHODS[:4]
-BY_PLACES = ("dissection", "nested")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ class Ordering:
 
 
 def ordering(
-    system: Solid | Mesh | Matrix, method: str = "auto", points: ArrayLike | None = None
+    system: Solid | Mesh | Matrix, method: str = "dissection", points: ArrayLike | None = None
 ) -> Ordering:
     """Return an order of elimination for the sparse Cholesky factorization of a matrix.
 
@@ -85,7 +84,8 @@ def ordering(
         CHOLMOD was built without METIS.
     points
         Places for a matrix: one for each unknown (n, 3), or for each three consecutive ones
-        (n / 3, 3), which then stay together. Not for solids and meshes, which have places.
+        (n / 3, 3), which then stay together. Without them dissection has distances in the graph
+        alone. Not for solids and meshes, which have places.
 
     Returns
     -------
@@ -122,12 +122,14 @@ def ordering(
                 f"system must be a Solid, a Mesh or a symmetric matrix, got {kind.__name__}"
             )
         lower = symmetric(system, "system", definite=False)[1]
-        if points is None and method in BY_PLACES:
+        if points is None and method == "nested":
             raise InputError(
-                f'points are needed by method "{method}" for a matrix: an array (n, 3), or '
-                '(n / 3, 3) for three unknowns each; "metis" and "amd" need none'
+                'points are needed by method "nested" for a matrix: an array (n, 3), or '
+                '(n / 3, 3) for three unknowns each; "dissection", "metis" and "amd" need none'
             )
         places = None if points is None else reals(points, "points")
+        if places is None and method == "dissection":
+            places = np.zeros((len(lower[2]) - 1, 3))  # no plane divides equal places
         found = _core.ordering_of_matrix(lower, places, method)
     taken, permutation, nonzeros, fill, flops, seconds = found
     permutation.flags.writeable = False

@@ -426,7 +426,9 @@ def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
             advice = "close the holes of the surface, or raise the resolution"
         if across < KEPT:
             advice = "its thin parts are left out or taken as thick as a cell"
-        elif mesh.nodes_per_element in (8, 20) and (mesh.fractions == 1.0).all():
+        elif mesh.nodes_per_element in (4, 10):
+            advice += ", and leave out cut=False if it was given"
+        elif (mesh.fractions == 1.0).all():
             advice = (
                 "unless a skin is meant, voxelize the surface with the defaults fill=True and "
                 "cut=True, or raise the resolution; where nodes must lie on the surface, "
