@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -278,6 +280,33 @@ def test_steps_beyond_the_limit_of_matrices_are_refused():
     rf.CentralDifferences(system, 0.4)
     with pytest.raises(rf.InputError, match=r"dt is 0.401 s, but steps are stable up to 0.4 s"):
         rf.CentralDifferences(system, 0.401)
+    # a damping matrix lowers the limit further
+    damped = rf.SecondOrderSystem(
+        np.diag([1.0, 2.0]), np.diag([4.0, 50.0]), damping_matrix=np.eye(2)
+    )
+    rf.CentralDifferences(damped, 0.3)
+    with pytest.raises(rf.InputError, match="stable up to 0.4 s"):
+        rf.CentralDifferences(damped, 0.401)
+
+
+def test_the_refusal_names_the_damping_that_shortens_the_step():
+    solid = small_solid("hexes", 4)
+    dt = 0.9 * rf.stable_step(solid)
+    with pytest.raises(rf.InputError, match=r"implicit_damping=True, stable up to"):
+        rf.CentralDifferences(solid, dt, (0.0, 1.0))
+    rf.CentralDifferences(solid, dt, (0.0, 1.0), implicit_damping=True)
+
+
+def test_copies_pass_no_check_again():
+    """Pickles of earlier versions may have a step that is refused now; settings remain."""
+    system = rf.SecondOrderSystem(np.eye(1), 4.0 * np.eye(1))
+    sim = rf.CentralDifferences(system, 0.5)
+    restored, (kind, settings, state, warned) = sim.__reduce__()
+    assert not pickle.loads(pickle.dumps(sim))._settings["unstable"]
+    earlier = {name: value for name, value in settings.items() if name != "unstable"}
+    assert restored(kind, earlier | {"dt": 1.5}, state, warned).dt == 1.5
+    beyond = rf.CentralDifferences(system, 1.5, unstable=True)
+    assert beyond.clone()._settings["unstable"]
 
 
 def test_the_default_step_is_half_of_the_stable_one():

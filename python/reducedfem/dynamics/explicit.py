@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from numpy.typing import ArrayLike
 
@@ -42,8 +43,6 @@ _FRACTION = 0.5
 # fraction up to which steps of two lengths are stable in turn: (a + b)^2 (1 - a b / 4) <= 4 for
 # a, b = omega dt
 _MIXED = 0.7
-# times the stable step with strain-rate damping, which is conservative, above which dt is doubted
-_UNSTABLE = 1.25
 _ACCURACY = 1e-3  # of the highest frequency that gives the limit of a solid
 _ROUNDING = 1e-6
 _LEAST_TOLERANCE, _MOST_TOLERANCE = 1e-12, 0.01  # of the highest frequency
@@ -234,7 +233,7 @@ def stable_step(
 def _limit(system: System, damping: tuple[float, float]) -> float:
     """Return the step [s] from which central differences grow at rest.
 
-    Strain-rate damping lowers the true limit further.
+    Strain-rate damping and a damping matrix lower the true limit further.
     """
     if not isinstance(system, Solid):
         return _core.stable_step(system._core, None, damping, threads(), None)
@@ -311,15 +310,18 @@ class CentralDifferences(Simulation):
         stiffness at rest or the stable step unknown.
     MeshError
         All nodes of the solid are fixed.
+    ConvergenceError
+        The limit of a solid, which a `dt` beyond `stable_step` requires, was not found.
 
     Warns
     -----
     PlausibilityWarning
-        With strain-rate damping, `dt` is more than 1.25 times the stable step at rest.
+        With strain-rate damping, `dt` is beyond the stable step at rest.
     """
 
     _scheme = "central"
     _quick = True
+    _checked = MappingProxyType({"unstable": True})
 
     def __init__(
         self,
@@ -352,16 +354,20 @@ class CentralDifferences(Simulation):
                 raise InputError("dt must be given: the system has no stiffness at rest")
             given = _FRACTION * self._stable
         rate = damping_argument(strain_rate, system)
-        # the stable step is a lower bound of the limit, which takes longer to find
-        if given > (1.0 + _ROUNDING) * self._stable and not unstable:
+        # the stable step is a lower bound of the limit, which takes longer to find; nan: unknown
+        if not given <= (1.0 + _ROUNDING) * self._stable and not unstable:
             limit = _limit(system, (alpha, 0.0 if inside else stiff))
             if given > (1.0 + _ROUNDING) * limit:
+                more = ""
+                if stiff > 0.0 and not inside and not isinstance(system, SecondOrderSystem):
+                    free = _limit(system, (alpha, 0.0))
+                    more = f", or take implicit_damping=True, stable up to {free:g} s"
                 raise InputError(
                     f"dt is {given:g} s, but steps are stable up to {limit:g} s at rest: "
                     "vibrations would grow without bound. Leave dt out for half of the stable "
-                    "step, or pass unstable=True to study the growth"
+                    f"step{more}, or pass unstable=True to study the growth"
                 )
-            if rate is not None and not inside and given > _UNSTABLE * self._stable:
+            if rate is not None and not inside:
                 warn(
                     f"dt is {given:g} s, but with strain_rate steps may be stable only up to "
                     f"{self._stable:g} s at rest: leave dt out for half of that",

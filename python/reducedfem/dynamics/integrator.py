@@ -5,8 +5,9 @@ The systems are `ReducedSolid`, `ProjectedSolid`, `Solid` and `SecondOrderSystem
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
@@ -148,6 +149,8 @@ class Simulation(NamedArguments, WarnsOnce):
     _system: System
     _dt: float
     _settings: dict[str, Any]  # arguments of the constructor
+    # arguments by which a copy leaves out checks that its original has passed
+    _checked: ClassVar[Mapping[str, bool]] = MappingProxyType({})
 
     @property
     def system(self) -> System:
@@ -336,7 +339,8 @@ def _restored(
 ) -> _Scheme:
     """Create a simulation in a given state; warned: names of the warnings of the original."""
     with silenced():
-        made = kind(**settings)
+        made = kind(**settings | kind._checked)
+        made._settings |= {name: settings.get(name, False) for name in kind._checked}
     made._resume(state)
     made._warned = {one for one in warned if isinstance(one, str)}  # flags in earlier pickles
     return made

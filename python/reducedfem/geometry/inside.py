@@ -109,7 +109,7 @@ def warn_of_lost_volume(
         # steps at the surface err at most as their size
         off = abs(volume / enclosed - 1.0)
         why = "cells at the surface are left out or taken whole. "
-        advice = finer(VOLUME_OFF, along, off, f"keep it within {VOLUME_OFF:.0%}")
+        advice = finer(VOLUME_OFF, along, off, f"may keep it within {VOLUME_OFF:.0%}")
     elif thick < KEPT:
         why = (
             f"the body is about {thick:.2g} cells thick, too thin for cells to be cut; those that "

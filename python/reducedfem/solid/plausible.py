@@ -427,7 +427,10 @@ def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
         if across < KEPT:
             advice = "its thin parts are left out or taken as thick as a cell"
         elif mesh.nodes_per_element in (4, 10):
-            advice += ", and leave out cut=False if it was given"
+            advice = (
+                "unless a skin is meant, leave out fill=False and cut=False of graded_tets, or "
+                "raise the resolution (of tetrahedralize: a smaller size)"
+            )
         elif (mesh.fractions == 1.0).all():
             advice = (
                 "unless a skin is meant, voxelize the surface with the defaults fill=True and "
