@@ -339,7 +339,7 @@ def _restored(
 ) -> _Scheme:
     """Create a simulation in a given state; warned: names of the warnings of the original."""
     with silenced():
-        made = kind(**settings | kind._checked)
+        made = kind(**{**settings, **kind._checked})
         made._settings |= {name: settings.get(name, False) for name in kind._checked}
     made._resume(state)
     made._warned = {one for one in warned if isinstance(one, str)}  # flags in earlier pickles

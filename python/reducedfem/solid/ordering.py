@@ -85,7 +85,8 @@ def ordering(
     points
         Places for a matrix: one for each unknown (n, 3), or for each three consecutive ones
         (n / 3, 3), which then stay together. Without them dissection has distances in the graph
-        alone; factors of such systems are ordered by "auto". Not for solids and meshes, which have places.
+        alone; factors of such systems are ordered by "auto". Not for solids and meshes, which have
+        places.
 
     Returns
     -------
