@@ -31,7 +31,7 @@ enum { FEWEST_KEPT = 32 };
 // Quotient of the lengths of two steps in turn, in contact: heavily damped modes, in which
 // velocities change their sign from step to step, grow beyond it and let bodies sink
 // (docs/time_integration.md).
-static const double MOST_CHANGE = 2.5 * (1.0 + 1e-9);
+static const double MOST_CHANGE = 2.0 * (1.0 + 1e-9);
 
 // A node that touches a body.
 typedef struct contact {
@@ -53,10 +53,11 @@ typedef struct responses {
 
 struct rf_collide_inside {
   rf_simd simd;
-  double usual_s;                        // length of level 0
-  responses at[RF_PREFACTORED_FACTORS];  // of the last levels
-  const responses *between[2];           // those of this step
-  double part[2];                        // and their parts in W~
+  double usual_s;    // length of level 0
+  rf_levels levels;  // of the responses
+  responses at[RF_PREFACTORED_FACTORS];
+  const responses *between[2];  // those of this step
+  double part[2];               // and their parts in W~
   int32_t most_kept;  // responses of all levels, beyond which those not needed are forgotten
   bool *found;        // touches, in this step                              (n_bodies, n)
   double *start;      // a'_free                                            (n_all, 3)
@@ -244,8 +245,9 @@ static void make_room(const rf_collide *c, const responses *const used[2]) {
 
 // Makes a level the one of its place.
 static responses *place_of(rf_collide_inside *in, int32_t level) {
-  responses *to = in->at + rf_prefactored_slot(level);
-  if (to->level != level) forget(in, to, 0, 0);
+  bool fresh;
+  responses *to = in->at + rf_levels_take(&in->levels, level, &fresh);
+  if (fresh) forget(in, to, 0, 0);
   to->level = level;
   return to;
 }
@@ -388,7 +390,7 @@ static rf_status check_change(const rf_collide *c, double h, rf_error *err) {
     if (c->by_contact[i] != 0.0)
       return rf_fail(err, RF_ERR_ARG,
                      "dt is %g s after a step of %g s in contact; with damping inside of the step, "
-                     "successive steps in contact may differ by a factor of 2.5 at most, as bodies "
+                     "successive steps in contact may differ by a factor of 2 at most, as bodies "
                      "would sink: make steps of lengths between them, or a simulation with "
                      "implicit_damping=False; the state before this step is kept",
                      h, c->last_s);

@@ -21,9 +21,7 @@ def quantile(values: NDArray[np.float64], weights: NDArray[np.float64], part: fl
     return float(values[order[min(at, len(order) - 1)]])
 
 
-def sample(
-    area: NDArray[np.float64], most: int
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def sample(area: NDArray[np.float64], most: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return triangles that stand for all, and the areas for which they stand.
 
     All triangles of at least 1 / most of the area are among them. The others are drawn by area, one
