@@ -276,7 +276,8 @@ class Surface(Card):
     def _areas(self) -> NDArray[np.float64]:
         corners = self._vertices[self._triangles]
         normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        return 0.5 * np.linalg.norm(normals, axis=1)
+        areas: NDArray[np.float64] = 0.5 * np.linalg.norm(normals, axis=1)
+        return areas
 
     def oriented(self) -> Surface:
         """Return the surface with each of its parts facing outward.
