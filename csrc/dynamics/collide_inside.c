@@ -53,8 +53,8 @@ typedef struct responses {
 
 struct rf_collide_inside {
   rf_simd simd;
-  double usual_s;    // length of level 0
-  rf_levels levels;  // of the responses
+  double usual_s;                // length of level 0
+  rf_prefactored_levels levels;  // of the responses
   responses at[RF_PREFACTORED_FACTORS];
   const responses *between[2];  // those of this step
   double part[2];               // and their parts in W~
@@ -246,7 +246,7 @@ static void make_room(const rf_collide *c, const responses *const used[2]) {
 // Makes a level the one of its place.
 static responses *place_of(rf_collide_inside *in, int32_t level) {
   bool fresh;
-  responses *to = in->at + rf_levels_take(&in->levels, level, &fresh);
+  responses *to = in->at + rf_prefactored_take(&in->levels, level, &fresh);
   if (fresh) forget(in, to, 0, 0);
   to->level = level;
   return to;

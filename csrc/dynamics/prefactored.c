@@ -99,7 +99,7 @@ static void assemble(rf_prefactored *d, double dt_s) {
 static rf_status factorize(rf_prefactored *d, const rf_run *run, int32_t level,
                            const rf_cholesky **out, rf_error *err) {
   bool fresh;
-  const int32_t i = rf_levels_take(&d->levels, level, &fresh);
+  const int32_t i = rf_prefactored_take(&d->levels, level, &fresh);
   rf_status st = RF_OK;
   *out = d->factor[i];
   if (!fresh) return st;

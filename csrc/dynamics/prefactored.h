@@ -21,14 +21,14 @@ typedef struct rf_solid rf_solid;
 enum { RF_PREFACTORED_FACTORS = 3 };
 
 // The levels k for which things are kept: a new one takes the place of the one used longest ago.
-typedef struct rf_levels {
+typedef struct rf_prefactored_levels {
   int32_t level[RF_PREFACTORED_FACTORS];
   int64_t used[RF_PREFACTORED_FACTORS];  // number of its last use; 0: the place is empty
   int64_t uses;
-} rf_levels;
+} rf_prefactored_levels;
 
 // Returns the place of a level; fresh: it had none, and what the place holds is of another one.
-static inline int32_t rf_levels_take(rf_levels *l, int32_t level, bool *fresh) {
+static inline int32_t rf_prefactored_take(rf_prefactored_levels *l, int32_t level, bool *fresh) {
   int32_t at = 0;
   *fresh = true;
   for (int32_t i = 0; i < RF_PREFACTORED_FACTORS && *fresh; ++i) {
@@ -41,12 +41,12 @@ static inline int32_t rf_levels_take(rf_levels *l, int32_t level, bool *fresh) {
 }
 
 typedef struct rf_prefactored {
-  const rf_solid *solid;  // borrowed
-  rf_csc mass, damping;   // lower triangles over the free DOFs, of one pattern
-  rf_csc matrix;          // of the last step
-  double dt_s;            // its length; 0: there was none
-  double first_s;         // h_0
-  rf_levels levels;       // of the factors
+  const rf_solid *solid;         // borrowed
+  rf_csc mass, damping;          // lower triangles over the free DOFs, of one pattern
+  rf_csc matrix;                 // of the last step
+  double dt_s;                   // its length; 0: there was none
+  double first_s;                // h_0
+  rf_prefactored_levels levels;  // of the factors
   rf_cholesky *factor[RF_PREFACTORED_FACTORS];
   double *vectors;  // of the free DOFs        (RF_PREFACTORED_VECTORS, 3 n_free)
 } rf_prefactored;
