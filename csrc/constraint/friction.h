@@ -8,13 +8,13 @@
 //     |min(d_n, f_n)|,  |f_t| - mu f_n,  |mu f_n d_t + |d_t| f_t|,  min(|d_t|, |mu f_n - |f_t||).
 //
 // From given forces, as of the previous step, a few steps of Newton's method may suffice, or a few
-// sweeps.  Else
-// sweeps over the contacts (D06 algorithm 1) find roughly which of them touch, stick and slip.
-// Newton's method on the complementarity functions of Alart and Curnier follows, in which the
-// contacts that do not touch and the directions of slip are eliminated exactly.  Where it does not
-// converge, W is regularised about the best forces so far, repeatedly (proximal point method), and
-// friction is increased from zero in parts.  Without friction, a pinch is recognised by a direction
-// y of forces with W y = 0 and y . free < 0: there is no solution then with any friction.
+// sweeps.  Else sweeps over the contacts (D06 algorithm 1) find roughly which of them touch, stick
+// and slip.  Newton's method on the complementarity functions of Alart and Curnier follows, in
+// which the contacts that do not touch and the directions of slip are eliminated exactly.  Where it
+// does not converge, W is regularised about the best forces so far, repeatedly (proximal point
+// method), and friction is increased from zero in parts.  Without friction, a pinch is recognised
+// by a direction y of forces with W y = 0 and y . free < 0: there is no solution then with any
+// friction.
 //
 // Memory is allocated when the solver is created; solves are real-time code.
 #ifndef RF_CONSTRAINT_FRICTION_H

@@ -23,9 +23,15 @@
 
 enum { SOLVES = 5, ROUNDS = 30, FIRST = 32 };
 static const double TOLERANCE = 1e-12, UNSOLVED = 1e-3;  // residuals of forces
-static const double CLOSE = 1e-10;     // change of d by a round, over its size without forces
-static const double MOST_BYTES = 1e9;  // of the responses of a level, unless a step needs more
+// Changes of d by a round, over its size without forces: of the last one, and where it is too
+// large.
+static const double CLOSE = 1e-10, TOO_FAR = 1e-6;
+static const double MOST_BYTES = 1e9;  // of the responses, unless a step needs more
 enum { FEWEST_KEPT = 32 };
+// Quotient of the lengths of two steps in turn, in contact: heavily damped modes, in which
+// velocities change their sign from step to step, grow beyond it and let bodies sink
+// (docs/time_integration.md).
+static const double MOST_CHANGE = 2.0 * (1.0 + 1e-9);
 
 // A node that touches a body.
 typedef struct contact {
@@ -47,11 +53,12 @@ typedef struct responses {
 
 struct rf_collide_inside {
   rf_simd simd;
-  double usual_s;                        // length of level 0
-  responses at[RF_PREFACTORED_FACTORS];  // of the last levels
-  const responses *between[2];           // those of this step
-  double part[2];                        // and their parts in W~
-  int32_t most_kept;  // beyond which those of nodes that do not touch are forgotten
+  double usual_s;                // length of level 0
+  rf_prefactored_levels levels;  // of the responses
+  responses at[RF_PREFACTORED_FACTORS];
+  const responses *between[2];  // those of this step
+  double part[2];               // and their parts in W~
+  int32_t most_kept;  // responses of all levels, beyond which those not needed are forgotten
   bool *found;        // touches, in this step                              (n_bodies, n)
   double *start;      // a'_free                                            (n_all, 3)
   double *vector;     // forces                                             (n_all, 3)
@@ -218,16 +225,42 @@ done:
   return st;
 }
 
-// Provides the responses of a level, for those of the contacts.
-static rf_status provide(const rf_collide *c, rf_system *s, int32_t level, const responses **out) {
+// Forgets responses if those that the contacts need besides would be too many: those of levels that
+// this step does not use, and then those of nodes that do not touch.
+static void make_room(const rf_collide *c, const responses *const used[2]) {
   rf_collide_inside *in = c->inside;
-  responses *to = in->at + rf_prefactored_slot(level);
-  rf_status st = RF_OK;
-  if (to->level != level) forget(in, to, 0, 0);
+  int64_t more = 0;
+  for (int i = 0; i < 2; ++i)
+    for (int32_t k = 0; used[i] && k < in->n; ++k) more += used[i]->of[in->contact[k].node] == NULL;
+  for (int turn = 0; turn < 2; ++turn) {
+    int64_t kept = more;
+    for (int k = 0; k < RF_PREFACTORED_FACTORS; ++k) kept += in->at[k].n_kept;
+    if (kept <= in->most_kept) return;
+    for (int k = 0; k < RF_PREFACTORED_FACTORS; ++k) {
+      const bool needed = in->at + k == used[0] || in->at + k == used[1];
+      if (turn == 1 || !needed) forget(in, in->at + k, needed ? c->n_bodies : 0, c->n);
+    }
+  }
+}
+
+// Makes a level the one of its place.
+static responses *place_of(rf_collide_inside *in, int32_t level) {
+  bool fresh;
+  responses *to = in->at + rf_prefactored_take(&in->levels, level, &fresh);
+  if (fresh) forget(in, to, 0, 0);
   to->level = level;
-  if (to->n_kept > in->most_kept) forget(in, to, c->n_bodies, c->n);
-  for (int32_t k = 0; k < in->n; ++k) RF_TRY(respond(c, s, to, in->contact[k].node));
-  *out = to;
+  return to;
+}
+
+// Provides the responses of a level, and of the next one unless it is not needed, for the contacts.
+static rf_status provide(const rf_collide *c, rf_system *s, int32_t level, bool one) {
+  rf_collide_inside *in = c->inside;
+  rf_status st = RF_OK;
+  responses *const of[2] = {place_of(in, level), one ? NULL : place_of(in, level + 1)};
+  for (int i = 0; i < 2; ++i) in->between[i] = of[i];
+  make_room(c, in->between);
+  for (int i = 0; i < 2 && of[i]; ++i)
+    for (int32_t k = 0; k < in->n; ++k) RF_TRY(respond(c, s, of[i], in->contact[k].node));
 done:
   return st;
 }
@@ -307,6 +340,9 @@ static rf_status solve_once(rf_collide *c, rf_system *s, const rf_collide_motion
   return s->operations->damped_solve(s, m->h, in->vector, in->solved);
 }
 
+// The larger of two numbers, NaN if one is.
+static double larger(double most, double x) { return isnan(most) || x <= most ? most : x; }
+
 // Adds what W~ leaves out of d to its part without forces; returns the largest such change.
 static double correct(const rf_collide *c) {
   rf_collide_inside *in = c->inside;
@@ -315,7 +351,7 @@ static double correct(const rf_collide *c) {
   measure(c, in->solved, in->gap);
   for (int64_t k = 0; k < 3 * in->n; ++k) {
     in->free[k] += in->gap[k];
-    most = fmax(most, fabs(in->gap[k]));
+    most = larger(most, fabs(in->gap[k]));
   }
   return most;
 }
@@ -327,20 +363,19 @@ static rf_status solve(rf_collide *c, rf_system *s, const rf_collide_motion *m) 
   double size = 0.0;
   const int32_t level = rf_prefactored_split(in->usual_s, m->h, in->part);
   const bool exact = in->part[1] == 0.0;
-  RF_TRY(provide(c, s, level, in->between));
-  if (!exact) RF_TRY(provide(c, s, level + 1, in->between + 1));
+  RF_TRY(provide(c, s, level, exact));
   fill(c);
   if (rf_friction_set_matrix_rt(in->solver, in->n, in->matrix) < 0) return RF_ERR_DIVERGED;
   memset(in->free, 0, 3 * (size_t)in->n * sizeof *in->free);
   measure(c, NULL, in->free);
-  for (int64_t k = 0; k < 3 * in->n; ++k) size = fmax(size, fabs(in->free[k]));
+  for (int64_t k = 0; k < 3 * in->n; ++k) size = larger(size, fabs(in->free[k]));
   for (int k = 0;; ++k) {
     RF_TRY(solve_once(c, s, m));
     if (exact) break;
     const double change = correct(c);
     if (change <= CLOSE * size) break;
     if (k < ROUNDS) continue;
-    c->unsolved |= !(change <= UNSOLVED * size);
+    c->unsolved |= !(change <= TOO_FAR * size);
     break;
   }
   for (int64_t i = 0; i < 3 * c->n_all; ++i) m->after[i] = in->start[i] + in->solved[i];
@@ -348,9 +383,24 @@ done:
   return st;
 }
 
+// Refuses a step of a length too far from that of the last one, in contact.
+static rf_status check_change(const rf_collide *c, double h, rf_error *err) {
+  if (c->ratio <= MOST_CHANGE && c->ratio * MOST_CHANGE >= 1.0) return RF_OK;
+  for (int64_t i = 0; i < 3 * (int64_t)c->n; ++i)
+    if (c->by_contact[i] != 0.0)
+      return rf_fail(err, RF_ERR_ARG,
+                     "dt is %g s after a step of %g s in contact; with damping inside of the step, "
+                     "successive steps in contact may differ by a factor of 2 at most, as bodies "
+                     "would sink: make steps of lengths between them, or a simulation with "
+                     "implicit_damping=False; the state before this step is kept",
+                     h, c->last_s);
+  return RF_OK;
+}
+
 static rf_status settle(rf_collide *c, rf_system *s, const rf_collide_motion *m) {
   rf_collide_inside *in = c->inside;
   rf_status st = RF_OK;
+  RF_TRY(check_change(c, m->h, s->err));
   in->n = 0;
   c->unsolved = false;
   memset(in->found, 0, (size_t)c->n_bodies * (size_t)c->n * sizeof *in->found);
@@ -389,6 +439,7 @@ rf_status rf_collide_prepare(rf_collide *c, rf_system *s, double h) {
   if (!in) return st;
   double part[2];
   const int32_t level = rf_prefactored_split(in->usual_s, h, part);
+  if (part[1] != 0.0) return RF_ERR_INTERNAL;  // a length without a factor
   if (c->n > in->most_kept)
     return rf_fail(
         s->err, RF_ERR_ARG,
@@ -396,9 +447,9 @@ rf_status rf_collide_prepare(rf_collide *c, rf_system *s, double h) {
         "step, need more memory than those of %d, %g GB, and solving for them "
         "during the session would stop it: take implicit_damping=False or a coarser mesh",
         (int)c->n, (int)in->most_kept, 1e-9 * MOST_BYTES);
-  responses *to = in->at + rf_prefactored_slot(level);
-  if (to->level != level) forget(in, to, 0, 0);
-  to->level = level;
+  responses *to = place_of(in, level);
+  for (int k = 0; k < RF_PREFACTORED_FACTORS; ++k)
+    if (in->at + k != to) forget(in, in->at + k, 0, 0);
   for (int32_t i = 0; i < c->n; ++i) RF_TRY(respond(c, s, to, i));
 done:
   return st;

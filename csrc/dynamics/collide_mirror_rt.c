@@ -7,7 +7,7 @@
 //
 // The rule knows no places: damping takes some of a velocity between two reflections, and a body at
 // rest sinks by so much in each.  With damping, reflected nodes therefore recover a part of the
-// depth that they had at the beginning of the step: a node that hits had none.
+// depth that they had at the beginning of the step: a node that hits had little.
 #include <math.h>
 
 #include "dynamics/collide.h"

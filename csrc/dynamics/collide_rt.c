@@ -170,6 +170,10 @@ rf_status rf_collide_touch_rt(rf_collide *c, rf_system *s, const rf_collide_moti
 
 void rf_collide_keep_rt(rf_collide *c, double h) {
   double *by_contact = c->by_contact, *spread = c->spread;
+  // of the force at the beginning of a step of another length, the damping by mass inside takes a
+  // part
+  const double share = c->inside ? 1.0 / (1.0 + 0.5 * c->last_s * c->alpha) : 1.0;
+  const double begun = 1.0 + (c->ratio - 1.0) * share;
   c->by_contact = c->next_by_contact;
   c->next_by_contact = by_contact;
   c->spread = c->next_spread;
@@ -182,7 +186,7 @@ void rf_collide_keep_rt(rf_collide *c, double h) {
     b->last = b->next;
     b->next = before;
     for (int d = 0; d < 3; ++d) {
-      b->impulse[d] += 0.5 * h * (c->ratio * b->carried[d] + b->last.total[d]);
+      b->impulse[d] += 0.5 * h * (begun * b->carried[d] + b->last.total[d]);
       b->carried[d] = b->last.total[d];
     }
     b->since_s += h;

@@ -98,17 +98,15 @@ static void assemble(rf_prefactored *d, double dt_s) {
 // Provides the factor of a level.
 static rf_status factorize(rf_prefactored *d, const rf_run *run, int32_t level,
                            const rf_cholesky **out, rf_error *err) {
-  const int32_t i = rf_prefactored_slot(level);
+  bool fresh;
+  const int32_t i = rf_prefactored_take(&d->levels, level, &fresh);
   rf_status st = RF_OK;
   *out = d->factor[i];
-  if (d->known[i] && d->level[i] == level) return st;
-  d->known[i] = false;
+  if (!fresh) return st;
   assemble(d, ldexp(d->first_s, level));
   if (!d->factor[i]) st = rf_solid_factor_create(d->solid, &d->matrix, &d->factor[i], err);
   if (st >= 0) st = rf_cholesky_factorize(d->factor[i], run, &d->matrix, NULL, err);
-  if (st < 0) return st;
-  d->known[i] = true;
-  d->level[i] = level;
+  if (st < 0) d->levels.used[i] = 0;
   *out = d->factor[i];
   return st;
 }

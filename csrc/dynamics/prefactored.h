@@ -20,15 +20,34 @@ typedef struct rf_solid rf_solid;
 
 enum { RF_PREFACTORED_FACTORS = 3 };
 
+// The levels k for which things are kept: a new one takes the place of the one used longest ago.
+typedef struct rf_prefactored_levels {
+  int32_t level[RF_PREFACTORED_FACTORS];
+  int64_t used[RF_PREFACTORED_FACTORS];  // number of its last use; 0: the place is empty
+  int64_t uses;
+} rf_prefactored_levels;
+
+// Returns the place of a level; fresh: it had none, and what the place holds is of another one.
+static inline int32_t rf_prefactored_take(rf_prefactored_levels *l, int32_t level, bool *fresh) {
+  int32_t at = 0;
+  *fresh = true;
+  for (int32_t i = 0; i < RF_PREFACTORED_FACTORS && *fresh; ++i) {
+    *fresh = l->used[i] == 0 || l->level[i] != level;
+    if (!*fresh || l->used[i] < l->used[at]) at = i;
+  }
+  l->level[at] = level;
+  l->used[at] = ++l->uses;
+  return at;
+}
+
 typedef struct rf_prefactored {
-  const rf_solid *solid;  // borrowed
-  rf_csc mass, damping;   // lower triangles over the free DOFs, of one pattern
-  rf_csc matrix;          // of the last step
-  double dt_s;            // its length; 0: there was none
-  double first_s;         // h_0
-  rf_cholesky *factor[RF_PREFACTORED_FACTORS];  // that of h_k is number k modulo the count of them
-  int32_t level[RF_PREFACTORED_FACTORS];        // k
-  bool known[RF_PREFACTORED_FACTORS];
+  const rf_solid *solid;         // borrowed
+  rf_csc mass, damping;          // lower triangles over the free DOFs, of one pattern
+  rf_csc matrix;                 // of the last step
+  double dt_s;                   // its length; 0: there was none
+  double first_s;                // h_0
+  rf_prefactored_levels levels;  // of the factors
+  rf_cholesky *factor[RF_PREFACTORED_FACTORS];
   double *vectors;  // of the free DOFs        (RF_PREFACTORED_VECTORS, 3 n_free)
 } rf_prefactored;
 
@@ -39,10 +58,6 @@ static inline int32_t rf_prefactored_split(double first_s, double dt_s, double p
   part[0] = 2.0 - ratio;
   part[1] = ratio - 1.0;
   return exponent - 1;
-}
-// Number of the factor, or of another thing kept for a level.
-static inline int32_t rf_prefactored_slot(int32_t level) {
-  return (level % RF_PREFACTORED_FACTORS + RF_PREFACTORED_FACTORS) % RF_PREFACTORED_FACTORS;
 }
 
 // damping: with the length inside_s of most steps.  lumped: the mass is.

@@ -52,8 +52,10 @@ static cholmod_sparse view_of(const rf_csc *lower) {
   return a;
 }
 
-// METIS throws by these signals, and catches those from outside as errors of its own.  It leaves
-// handlers that serve once, and a caught signal may stay blocked.
+// METIS throws its errors by these signals.  It replaces the handlers of the process during a call,
+// and puts them back by signal() without their flags: each then serves once, and the next signal
+// ends the process.  A signal from outside is an error to METIS, and may stay blocked; in another
+// thread than the main one its jump goes astray, which nothing here can prevent.
 static const int THROWN[] = {SIGTERM, SIGABRT};
 enum { N_THROWN = sizeof THROWN / sizeof *THROWN };
 
@@ -98,7 +100,7 @@ cholmod_factor *rf_analysis_run(rf_analysis *a, const rf_csc *lower, int orderin
 
 cholmod_factor *rf_analysis_run_metis(rf_analysis *a, const rf_csc *lower) {
   cholmod_factor *factor = rf_analysis_run(a, lower, CHOLMOD_METIS, NULL);
-  // CHOLMOD takes AMD if METIS throws: an error comes again, a signal does not
+  // CHOLMOD takes AMD if METIS throws: an error comes again, a signal from outside does not
   if (factor && factor->ordering != CHOLMOD_METIS) {
     (void)cholmod_free_factor(&factor, &a->common);
     factor = rf_analysis_run(a, lower, CHOLMOD_METIS, NULL);

@@ -26,8 +26,8 @@ cholmod_factor *rf_analysis_run(rf_analysis *a, const rf_csc *lower, int orderin
                                 const int32_t *given);
 
 // The same with METIS, or with AMD if CHOLMOD was built without METIS or METIS fails twice; the
-// factor has the ordering taken.  A SIGTERM during METIS is lost, as METIS takes it for an error of
-// its own.
+// factor has the ordering taken.  A SIGTERM during METIS is lost in the main thread, as METIS takes
+// it for an error of its own; in another thread METIS crashes.
 cholmod_factor *rf_analysis_run_metis(rf_analysis *a, const rf_csc *lower);
 
 #endif

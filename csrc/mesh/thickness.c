@@ -20,8 +20,9 @@ typedef struct measuring {
   const uint8_t *reversed;
   const rf_winding *winding;
   const rf_bvh *bvh;
-  double beside;     // m
-  int64_t every, n;  // distance of the triangles measured, and their number
+  double beside;  // m
+  int64_t n;
+  const int32_t *of;  // triangles measured; NULL: all                                       (n)
   double *out;
 } measuring;
 
@@ -129,7 +130,7 @@ static rf_status measure_chunk(void *context, int64_t task, int worker, rf_error
   const measuring *m = context;
   const int64_t from = task * CHUNK;
   for (int64_t k = from; k < m->n && k < from + CHUNK; ++k)
-    m->out[k] = thickness_of(m, (int32_t)(k * m->every));
+    m->out[k] = thickness_of(m, m->of ? m->of[k] : (int32_t)k);
   return RF_OK;
 }
 
@@ -147,7 +148,7 @@ done:
   return st;
 }
 
-rf_status rf_surface_thickness(const rf_surface *s, int32_t every, const rf_run *run,
+rf_status rf_surface_thickness(const rf_surface *s, int64_t n, const int32_t *of, const rf_run *run,
                                double *thickness, rf_error *err) {
   rf_status st = RF_OK;
   uint8_t *reversed = NULL;
@@ -165,8 +166,8 @@ rf_status rf_surface_thickness(const rf_surface *s, int32_t every, const rf_run 
                  .winding = winding,
                  .bvh = &bvh,
                  .beside = BESIDE * size,
-                 .every = every,
-                 .n = ((int64_t)s->n_triangles + every - 1) / every,
+                 .n = n,
+                 .of = of,
                  .out = thickness};
   RF_TRY(rf_run_tasks(run, (m.n + CHUNK - 1) / CHUNK, 1, measure_chunk, &m, err));
 done:

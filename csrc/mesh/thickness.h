@@ -9,11 +9,12 @@
 #include "base/status.h"
 #include "mesh/surface.h"
 
-// Computes the thickness of each `every`-th triangle, m (ceil(n_triangles / every)): 0 for
+// Computes the thickness of the triangles `of`, m (n); NULL: of all, n = n_triangles.  It is 0 for
 // triangles with nothing behind them (single sheets, and those without area), INFINITY for those
 // wholly inside and where the ray leaves through a hole.  The surface must have passed
 // rf_surface_check; its parts are first turned to face outward.
-RF_MUST_CHECK rf_status rf_surface_thickness(const rf_surface *surface, int32_t every,
-                                             const rf_run *run, double *thickness, rf_error *err);
+RF_MUST_CHECK rf_status rf_surface_thickness(const rf_surface *surface, int64_t n,
+                                             const int32_t *of, const rf_run *run,
+                                             double *thickness, rf_error *err);
 
 #endif

@@ -122,30 +122,37 @@ static PyObject *surface_holes(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(
     thickness_doc,
-    "surface_thickness($module, vertices, triangles, progress, threads, every=1, /)\n--\n\n"
-    "Thickness of the body at each every-th triangle: 0 for single sheets, infinity for triangles\n"
-    "wholly inside and where the ray leaves through a hole.");
+    "surface_thickness($module, vertices, triangles, progress, threads, of=None, /)\n--\n\n"
+    "Thickness of the body at the triangles `of`, None: at all: 0 for single sheets, infinity for\n"
+    "triangles wholly inside and where the ray leaves through a hole.");
 static PyObject *surface_thickness(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *progress, *out = NULL;
-  int threads, every = 1;
+  PyObject *vertices, *triangles, *progress, *of_obj = Py_None, *out = NULL;
+  int threads;
   py_run run;
-  if (!PyArg_ParseTuple(args, "OOOi|i:surface_thickness", &vertices, &triangles, &progress,
-                        &threads, &every) ||
+  if (!PyArg_ParseTuple(args, "OOOi|O:surface_thickness", &vertices, &triangles, &progress,
+                        &threads, &of_obj) ||
       py_run_init(state, &run, progress, threads) < 0)
     return NULL;
-  if (every < 1) return py_fail(state, PY_INPUT_ERROR, "every must be at least 1, got %d", every);
   py_surface in = {0};
-  if (py_in_surface(state, &in, vertices, triangles) == 0 &&
-      (out = py_new_f64(1, (npy_intp[]){((npy_intp)in.view.n_triangles + every - 1) / every}))) {
+  py_in of = {0};
+  if (py_in_surface(state, &in, vertices, triangles) < 0) goto done;
+  const bool all = of_obj == Py_None;
+  if (!all && py_in_i32(&of, of_obj, "of", 1, (npy_intp[]){PY_ANY}, 0, in.view.n_triangles - 1) < 0)
+    goto done;
+  const npy_intp n = all ? in.view.n_triangles : of.shape[0];
+  out = py_new_f64(1, &n);
+  if (out) {
     double *to = py_f64(out);
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_surface_thickness(&in.view, every, &run.run, to, &err);
+    st = rf_surface_thickness(&in.view, n, all ? NULL : of.data, &run.run, to, &err);
     Py_END_ALLOW_THREADS
     out = py_result(state, st, &err, out);
   }
+done:
+  py_in_release(&of);
   py_surface_release(&in);
   return out;
 }

@@ -1288,7 +1288,12 @@ def surface_holes(
 ) -> tuple[list[NDArray[np.int32]], NDArray[np.int32]]: ...
 def surface_sheets(vertices: ArrayLike, triangles: ArrayLike, threads: int, /) -> float: ...
 def surface_thickness(
-    vertices: ArrayLike, triangles: ArrayLike, progress: object, threads: int, every: int = 1, /
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    progress: object,
+    threads: int,
+    of: ArrayLike | None = None,
+    /,
 ) -> NDArray[np.float64]: ...
 def surface_reversed(
     vertices: ArrayLike, triangles: ArrayLike, progress: object, threads: int, /

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import signal
+import sys
 import threading
 
 import numpy as np
@@ -110,7 +112,7 @@ def dense_steps(solid, damp, tools, lengths, v, alpha):
 
 
 @pytest.mark.parametrize(
-    ("mu", "parts"), [(0.0, [1]), (0.4, [1]), (0.0, [1, 0.7]), (0.4, [1, 0.6, 0.6, 1.3, 0.5, 0.2])]
+    ("mu", "parts"), [(0.0, [1]), (0.4, [1]), (0.0, [1, 0.7]), (0.4, [1, 0.6, 1.2, 0.6, 0.3, 0.5])]
 )
 def test_steps_are_those_of_a_dense_reference(mu, parts):
     """Two balls at once press and rub on a held block under heavy damping of both kinds.
@@ -274,8 +276,10 @@ def test_pinched_nodes_have_bounded_forces():
     assert sim.report.unsolved == 0
 
 
-@pytest.mark.parametrize("parts", [[1, 0.5], [1, 0.7, 0.4], 5 * [1] + 5 * [0.6]])
-@pytest.mark.parametrize("damping", [(5.0, 1e-3), (0.0, 2e-2)])
+@pytest.mark.parametrize(
+    "parts", [[1, 0.5], [1, 0.7, 0.4, 0.6], 5 * [1] + 5 * [0.6], [1, 0.5, 0.25, 0.125, 0.25, 0.5]]
+)
+@pytest.mark.parametrize("damping", [(5.0, 1e-3), (0.0, 2e-2), (0.0, 0.1)])
 def test_a_block_rests_in_steps_of_several_lengths(damping, parts):
     """Its weight acts for half of two steps between two forces, so that it is about g dt^2 deep."""
     solid, floor = block(), rf.RigidProxy(FLOOR, 0.3)
@@ -295,19 +299,57 @@ def test_a_block_rests_in_steps_of_several_lengths(damping, parts):
     assert sim.report.unsolved == 0
 
 
-def test_impulse_is_the_change_of_momentum_in_steps_of_several_lengths():
+@pytest.mark.parametrize("part", [0.49, 0.1])
+def test_lengths_in_contact_differ_by_two_at_most(part):
+    """With them the block would sink by 57 g dt^2 (of 0.1), as damped velocities swing."""
+    solid, floor = block(), rf.RigidProxy(FLOOR, 0.3)
+    sim = rf.CentralDifferences(
+        solid, None, (0.0, 2e-2), contact=floor, gravity=(0.0, 0.0, -G), implicit_damping=True
+    )
+    for dt in (sim.dt, part * sim.dt, 0.5 * sim.dt):
+        sim.reset(np.tile([0.0, 0.0, 1e-2], (solid.mesh.n_nodes, 1)))
+        sim.step()
+        sim.step(dt=dt)  # without contact
+        assert not sim.contact.nodes.size
+    sim.reset()
+    sim.step(n=3)
+    assert sim.contact.nodes.size
+    before = sim.state
+    with pytest.raises(rf.InputError, match=r"after a step of .* in contact.*factor of 2 at most"):
+        sim.step(dt=part * sim.dt)
+    assert np.array_equal(sim.state.q, before.q)
+    assert sim.state.time == before.time
+    sim.step(dt=0.5 * sim.dt)
+    sim.step(dt=0.25 * sim.dt)
+    while not sim.contact.nodes.size:
+        sim.step(dt=0.25 * sim.dt)
+    with pytest.raises(rf.InputError, match="factor of 2 at most"):
+        sim.step()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 5.0, 200.0])
+def test_impulse_is_the_change_of_momentum_in_steps_of_several_lengths(alpha):
     solid = block()
     tool = rf.RigidProxy(FLOOR, 0.3)
-    sim = rf.CentralDifferences(solid, None, (0.0, 0.02), contact=tool, implicit_damping=True)
+    sim = rf.CentralDifferences(solid, None, (alpha, 0.02), contact=tool, implicit_damping=True)
     sim.reset(qdot=np.tile([0.5, 0.2, -1.0], (solid.mesh.n_nodes, 1)))
     touched = 0.0
     for k in range(40):
-        h, before = sim.dt * (1.0, 0.4, 0.7)[k % 3], momentum(sim)
+        h, before = sim.dt * (1.0, 0.5, 0.7)[k % 3], momentum(sim)
         sim.step(dt=h)
         found = sim.contact.impulse
         touched += np.abs(found).sum()
-        assert np.abs(momentum(sim) - before + found).max() < 1e-10
+        braked = 0.5 * h * alpha * (momentum(sim) + before)
+        assert np.abs(momentum(sim) - before + braked + found).max() < 1e-10
     assert touched > 1e-2
+
+
+def test_pickles_of_other_versions_say_so():
+    solid, floor = block(), rf.RigidProxy(FLOOR)
+    sim = rf.CentralDifferences(solid, None, (0, 0.01), contact=floor, implicit_damping=True)
+    make, (kind, settings, state, warned) = sim.__reduce__()[:2]
+    with pytest.raises(rf.InputError, match="another version of reducedfem made it"):
+        make(kind, settings, (*state[:6], state[6][:-3]), warned)
 
 
 @pytest.mark.parametrize("beta", [1e-3, 2e-2])
@@ -390,9 +432,12 @@ def test_signals_do_not_change_steps(raises):
         while not done.wait(0.07):
             os.kill(os.getpid(), signal.SIGINT)
 
+    here = sys._getframe()
+
     def handle(number, frame):
         came.append(number)
-        if raises and len(came) < 3:
+        # in a call: an interrupt between two lines of this test is not caught
+        if raises and len(came) < 3 and frame is not here:
             raise KeyboardInterrupt
 
     weight = 10.0 * solid.gravity()
@@ -401,12 +446,9 @@ def test_signals_do_not_change_steps(raises):
     sender.start()
     try:
         while len(came) < 4:
-            left = sims[0].report.steps
-            try:
+            with contextlib.suppress(KeyboardInterrupt):
                 sims[0].step(weight, n=20)
-            except KeyboardInterrupt:
-                assert sims[0].report.steps - left <= 20
-            touched = max(touched, sims[0].contact.nodes.size)
+                touched = max(touched, sims[0].contact.nodes.size)
     finally:
         done.set()
         sender.join()

@@ -10,6 +10,7 @@ import pytest
 import reducedfem as rf
 from failures import fail_each_allocation
 from reducedfem import _core, set_threads, threads
+from reducedfem.geometry.sample import DRAWN, sample
 from shapes import sphere
 
 SHARED_CODE = pytest.mark.no_asan(reason="other tests run the same C code")
@@ -499,15 +500,51 @@ def test_thickness_does_not_end_at_hidden_walls():
     np.testing.assert_array_equal(degenerate.thickness(), [0])
 
 
+def test_a_sample_of_thousands_of_triangles_keeps_the_few_large_ones_of_a_thin_plate():
+    """A plate of 12 triangles with a ball of 40,000 on it: they are a vanishing share of all."""
+    of_ball, ball = sphere(100)
+    assert len(ball) > 4 * DRAWN
+    of_plate, plate = box([0, 0, 0], [0.2, 0.2, 0.004])
+    of_ball = 0.02 * of_ball + [0.1, 0.1, 0.02]
+    vertices = np.vstack([of_ball, of_plate])
+    both = rf.Surface(vertices, np.vstack([ball, plate + len(of_ball)]))
+    assert both._about_thinnest(0.05) == pytest.approx(0.004)
+
+
+@pytest.mark.parametrize("rings", [2048, 4095, 4096, 8192])
+def test_a_sample_by_area_is_not_in_step_with_rings_of_triangles(rings):
+    """A fin has 2 of 20 triangles of each ring, and a twentieth of its area."""
+    of_ring = np.full(20, 1.0)
+    of_ring[6:8] = 18.0 / 38.0
+    fin = np.tile(np.arange(20), rings) // 2 == 3
+    area = np.tile(of_ring, rings)
+    of, weights = sample(area, DRAWN)
+    assert len(np.unique(of)) == len(of) <= DRAWN + 1
+    assert weights.sum() == pytest.approx(area.sum())
+    assert weights[fin[of]].sum() == pytest.approx(0.05 * area.sum(), rel=0.05)
+
+
+def test_a_sample_has_all_large_triangles_and_none_without_area():
+    area = np.concatenate([[3.0, 0.0, 0.5], np.full(1000, 1e-3), [2.0]])
+    of, weights = sample(area, 100)
+    assert np.isin([0, 2, 1003], of).all()
+    assert not np.isin(1, of)
+    np.testing.assert_array_equal(weights[np.isin(of, [0, 2, 1003])], [3.0, 0.5, 2.0])
+    assert weights.sum() == pytest.approx(area.sum())
+    assert len(of) <= 3 + 100
+    assert len(sample(np.zeros(5), 2)[0]) == 5
+
+
 def test_thickness_does_not_depend_on_threads_and_loses_no_memory():
     vertices, triangles = sphere(12)
     one, three = (_core.surface_thickness(vertices, triangles, None, n) for n in (1, 3))
     np.testing.assert_array_equal(one, three)
+    of = np.array([7, 3, 100], np.int32)
     np.testing.assert_array_equal(
-        _core.surface_thickness(vertices, triangles, None, 1, 7), one[::7]
+        _core.surface_thickness(vertices, triangles, None, 1, of), one[of]
     )
-    with pytest.raises(rf.InputError, match="every must be at least 1"):
-        _core.surface_thickness(vertices, triangles, None, 1, 0)
+    with pytest.raises(rf.InputError, match=rf"of.*{len(triangles)}"):
+        _core.surface_thickness(vertices, triangles, None, 1, [0, len(triangles)])
     small = sphere(4)
     fail_each_allocation(lambda: _core.surface_thickness(*small, None, 1), 20)
     fail_each_allocation(lambda: _core.surface_sheets(*small, 1), 15)

@@ -78,7 +78,7 @@ class CentralReport:
     iterations
         Iterations of conjugate gradients in steps of another length than `CentralDifferences.dt`
         times a power of two, with `implicit_damping` of a solid: up to eight each, in contact
-        about five times as many.
+        for each round of its solve.
     unsolved
         Steps in contact with `implicit_damping` whose forces do not obey the laws of contact and
         friction, as those of nodes that bodies pinch.
@@ -431,8 +431,8 @@ class CentralDifferences(Simulation):
             length, at most 0.7 stable steps at rest, where that of the simulation is at most that,
             too: alternating lengths are unstable from 0.71 of it on. With `implicit_damping` of a
             solid, lengths other than powers of two times that of the simulation take up to eight
-            iterations with the factors of the two next to them, and in contact about five times
-            as many.
+            iterations with the factors of the two next to them, in contact several times as many;
+            in contact successive lengths differ by a factor of two at most.
         progress
             True for a progress bar, or a callable ``f(done, total)``.
 
@@ -443,7 +443,8 @@ class CentralDifferences(Simulation):
             times the diagonal of its bounding box. The state is that before the failing step.
         InputError, InputTypeError
             `force` has a wrong shape or a value that is not finite, `n` is out of range, or `dt`
-            is not positive or too long; more than 1,024 nodes touch with `implicit_damping`.
+            is not positive or too long; with `implicit_damping`, more than 1,024 nodes touch, or
+            the step before, in contact, was over twice or under half as long.
 
         Warns
         -----

@@ -310,6 +310,13 @@ class Simulation(NamedArguments, WarnsOnce):
         q, qdot, qddot, steps = state[:4]
         # pickles of earlier versions end before them
         last, modes, pace = (*state[4:], None, None, None)[:3]
+        held = self._core.whole_state()[6]
+        if pace is not None and held is not None and len(pace) != len(held):
+            raise InputError(
+                f"this state has {len(pace)} numbers of contact in place of {len(held)}: another "
+                "version of reducedfem made it; make the simulation again, and reset it to q and "
+                "qdot of that one"
+            )
         self._core.reset(q, qdot, qddot, threads(), steps, last or (None, None), modes, pace)
 
     def _data(self) -> tuple[Any, ...]:

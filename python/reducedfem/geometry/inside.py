@@ -132,7 +132,7 @@ def warn_of_first_order(
     """
     if surface.n_triangles > MANY_TRIANGLES:
         return
-    across = surface.filled().thinnest(THIN) / edge
+    across = surface.filled()._about_thinnest(THIN) / edge
     if not 0.0 < across < _FIRST_ORDER_ACROSS:
         return
     fewer = int(resolution * np.sqrt(most / n_cells))

@@ -16,6 +16,7 @@ from reducedfem.drawing.render import checked_size
 from reducedfem.drawing.surfaces import surface_figure
 from reducedfem.drawing.values import Values, as_values
 from reducedfem.errors import FileFormatError, InputError, InputTypeError, MeshError
+from reducedfem.geometry.sample import DRAWN, quantile, sample
 from reducedfem.geometry.transforms import metres_per_unit, rotation_matrix, scale_factors
 from reducedfem.io import surface_files
 from reducedfem.io.atomic import as_path
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Surface", "read_surface"]
-
-_MEASURED = 8192  # triangles whose thickness gives a quantile
 
 
 class Surface(Card):
@@ -263,24 +262,22 @@ class Surface(Card):
         part = number(share, "share")
         if not 0 <= part <= 1:
             raise InputError(f"share must be from 0 to 1, got {part:g}")
-        return self._thinnest(part, self.thickness(), 1)
+        return quantile(self.thickness(), self._areas(), part)
 
     def _about_thinnest(self, share: float) -> float:
-        """Return `thinnest` of a part of the triangles, if there are many."""
-        every = -(-len(self._triangles) // _MEASURED)
-        found = _core.surface_thickness(self._vertices, self._triangles, None, threads(), every)
-        return self._thinnest(share, found, every)
+        """Return `thinnest` by a sample of the triangles, if there are many."""
+        area = self._areas()
+        of, weights = None, area
+        if len(area) > DRAWN:
+            of, weights = sample(area, DRAWN)
+        found = _core.surface_thickness(self._vertices, self._triangles, None, threads(), of)
+        return quantile(found, weights, share)
 
-    def _thinnest(self, part: float, thickness: NDArray[np.float64], every: int) -> float:
-        corners = self._vertices[self._triangles[::every]]
-        area = np.linalg.norm(
-            np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
-        )
-        # triangles without area have no weight
-        order = np.argsort(np.where(area > 0, thickness, np.inf), kind="stable")
-        upto = np.cumsum(area[order])
-        at = np.searchsorted(upto, part * upto[-1])
-        return float(thickness[order[min(at, len(order) - 1)]])
+    def _areas(self) -> NDArray[np.float64]:
+        corners = self._vertices[self._triangles]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        areas: NDArray[np.float64] = 0.5 * np.linalg.norm(normals, axis=1)
+        return areas
 
     def oriented(self) -> Surface:
         """Return the surface with each of its parts facing outward.
