@@ -20,8 +20,8 @@
 #include "linalg/vec3.h"
 #include "touch/proxy_state.h"
 
-static const double EASE =
-    0.01;  // of the distance from the tip: way of the anchor in a cycle; of a force: its fall
+// way of the anchor in a cycle, of its distance from the tip; fall of a force, of its first size
+static const double EASE = 0.01;
 static const double OPPOSITE = 1e-9;  // least sine of the angle between normals that has a plane
 
 // Turns a unit vector towards another by an angle of at most `most`; returns true if it arrives.

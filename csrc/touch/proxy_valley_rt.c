@@ -11,7 +11,7 @@
 #include "touch/proxy_state.h"
 
 enum {
-  MOST_FACES = 32,  // at an edge or a corner: more are those it presses most
+  MOST_FACES = 64,  // at an edge or a corner: more are those it presses most
   SWEEPS = 16       // over them
 };
 static const double SETTLED = 1e-9;  // of the distance: correction in a sweep
