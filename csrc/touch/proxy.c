@@ -30,7 +30,8 @@ static void forget_rt(void *self) {
   tip->felt = tip->now;
   tip->phase = RF_TIP_UNKNOWN;
   tip->searched = 0;
-  tip->barred = tip->is_known = tip->turns = false;
+  tip->bound = INFINITY;
+  tip->barred = tip->is_known = tip->turns = tip->fades = false;
   for (int i = 0; i < 3; ++i) tip->last[i] = NAN;
 }
 

@@ -77,7 +77,7 @@ static void open_contact(rf_tip *tip, rf_tip_phase phase) {
   tip->now.state = tip->barred ? RF_TIP_INSIDE : RF_TIP_OPEN;
   tip->now.depth_m = 0.0;
   tip->now.deep = false;
-  tip->turns = false;
+  tip->turns = tip->fades = false;
   memset(tip->now.force, 0, sizeof tip->now.force);
   memset(tip->now.slip, 0, sizeof tip->now.slip);
 }
@@ -130,6 +130,7 @@ void rf_tip_press_rt(rf_tip *tip, const double point[3]) {
     now->stiffness = rf_vec3_length(f) / depth;
     now->deep = now->deep || depth <= -f[0] * jammed;
   }
+  (void)rf_vec3_limit(f, tip->bound);
   from_frame(tip->frame, f, now->force);
   from_frame(tip->frame, slip, now->slip);
 }
@@ -202,11 +203,7 @@ static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
     return;
   }
   tip->phase = RF_TIP_TOUCHING;
-  if (tip->mu > 0.0) {
-    rf_vec3_sub(point, entry.position, d);
-    rf_tip_begin_turned_rt(tip, d);
-  }
-  rf_tip_press_rt(tip, point);
+  rf_tip_begin_rt(tip, point);
 }
 
 static void settle(rf_tip *tip, const double point[3], const rf_tip_place *place) {
@@ -222,6 +219,18 @@ static void settle(rf_tip *tip, const double point[3], const rf_tip_place *place
   for (int i = 0; i < 3; ++i) tip->now.normal[i] = length > 0.0 ? outward[i] / length : 0.0;
   tip->barred = false;
   open_contact(tip, RF_TIP_OUTSIDE);
+}
+
+// Presses a tip that touches since an earlier cycle.
+static void press_again(rf_tip *tip, const double point[3]) {
+  if (tip->fades) {
+    if (!rf_tip_fade_rt(tip)) open_contact(tip, RF_TIP_OUTSIDE);
+    return;
+  }
+  const bool bounded = tip->bound < INFINITY;
+  if (bounded) tip->bound += rf_tip_change_rt(tip);
+  rf_tip_press_rt(tip, point);
+  if (bounded && rf_vec3_length(tip->now.force) < (1.0 - EQUAL) * tip->bound) tip->bound = INFINITY;
 }
 
 // Searches all triangles, some in each cycle, for the one next to the tip.
@@ -244,11 +253,12 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
   rf_vec3_sub(point, tip->known, way);
   tip->way = tip->is_known ? rf_vec3_length(way) : INFINITY;
   const double longest = longest_way(tip);
+  if (tip->phase != RF_TIP_TOUCHING) tip->bound = INFINITY;
   if (tip->phase == RF_TIP_TOUCHING && jumps(tip, longest_press(tip))) {
     tip->barred = true;
     search(tip, point);
   } else if (tip->phase == RF_TIP_TOUCHING) {
-    rf_tip_press_rt(tip, point);
+    press_again(tip, point);
   } else if (tip->phase == RF_TIP_UNKNOWN || jumps(tip, longest)) {
     search(tip, point);
   } else if (rf_tip_near_rt(tip->tables, point, &place)) {
@@ -372,7 +382,7 @@ static bool follow(rf_tip *tip) {
     if (tip->phase == RF_TIP_TOUCHING && (risen || rf_vec3_length(moved) >= FOLLOWED * left))
       return true;
   }
-  if (tip->phase != RF_TIP_TOUCHING) snap(tip->tables, 1.0, &place);  // a side that it has crossed
+  if (tip->phase != RF_TIP_TOUCHING) snap(tip->tables, 1.0, &place);  // an edge holds it
   catch_at_edge(tip, &place);
   return false;
 }
@@ -407,11 +417,10 @@ static void follow_slip(rf_tip *tip) {
 
 void rf_tip_slide_rt(rf_tip *tip) {
   // without friction the anchor has moved before the force was sent
-  if (tip->phase != RF_TIP_TOUCHING || !(tip->mu > 0.0)) return;
+  if (tip->phase != RF_TIP_TOUCHING || !(tip->mu > 0.0) || tip->fades) return;
   const rf_tip_contact before = tip->now;
-  if (before.state == RF_TIP_SLIPS)
-    follow_slip(tip);
-  else if (!(tip->turns && leave(tip)))
-    return;
+  const bool slips = before.state == RF_TIP_SLIPS;
+  if (!slips && !tip->turns) return;
+  if (!(tip->turns && leave(tip)) && slips) follow_slip(tip);
   rf_tip_turn_rt(tip, &before);
 }

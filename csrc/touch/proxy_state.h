@@ -40,7 +40,11 @@ typedef struct rf_tip {
   rf_tip_place nearest;
   bool barred;      // began inside: no force until it has been outside
   bool rests;       // the tip, while it touches
-  bool turns;       // the normal of the contact, to that of the surface
+  bool turns;       // the normal of the contact, to `goal`
+  bool fades;       // the contact has ended: its force falls to zero
+  double goal[3];   // normal where the anchor would be
+  double bound;     // of the force, N: after a leap it grows with the way of the tip only
+  double fall;      // of a force that fades, N in a cycle at rest
   double way;       // of the tip in the last cycle, m; infinite in the first one
   double last[3];   // tip in the last cycle, in the frame of the body
   bool is_known;    // there was a cycle without a search that continues
@@ -70,11 +74,15 @@ void rf_tip_press_rt(rf_tip *tip, const double point[3]);
 // Computes the direction of the force without friction that the faces at an edge or a corner share;
 // false: there is none.  `valley`: the surface is sharply concave where the tip presses it.
 bool rf_tip_hold_rt(const rf_tip *tip, const rf_tip_place *place, double normal[3], bool *valley);
-// Limits a move of the anchor that would change the force at once; `before`: the contact before it.
+// Limits a move of the anchor that would change the force at once, and lets the force of a contact
+// that has ended fade; `before`: the contact before it.
 void rf_tip_turn_rt(rf_tip *tip, const rf_tip_contact *before);
-// Turns the normal of a contact that begins where its force would have a jump; `d`: from the anchor
-// to the tip.
-void rf_tip_begin_turned_rt(rf_tip *tip, const double d[3]);
+// Lets the force of a contact that has ended fall; false: it is zero.
+bool rf_tip_fade_rt(rf_tip *tip);
+// Presses a tip whose contact begins, and bounds its force where it would leap.
+void rf_tip_begin_rt(rf_tip *tip, const double point[3]);
+// Greatest change of the size of the force with the way of the tip in this cycle, N.
+double rf_tip_change_rt(const rf_tip *tip);
 // Moves the anchor where it slips.
 void rf_tip_slide_rt(rf_tip *tip);
 // Computes the compliance at the anchor, in its frame.

@@ -11,7 +11,7 @@
 #include "touch/proxy_state.h"
 
 enum {
-  MOST_FACES = 32,  // at an edge or a corner
+  MOST_FACES = 64,  // at an edge or a corner: more are those it presses most
   SWEEPS = 16       // over them
 };
 static const double SETTLED = 1e-9;  // of the distance: correction in a sweep
@@ -22,27 +22,42 @@ typedef struct faces {
   double part[MOST_FACES];
 } faces;
 
-static void add(int32_t triangle, faces *out) {
-  if (out->n == MOST_FACES) return;
-  out->part[out->n] = 0.0;
-  out->triangle[out->n++] = triangle;
+static const double *normal_of(const rf_tip_tables *t, int32_t triangle) {
+  return t->face_normal + 3 * (int64_t)triangle;
 }
 
-static void collect(const rf_tip_tables *t, const rf_tip_place *place, faces *out) {
+// Adds a face, in place of the one that the tip presses least where there are too many; `up`: from
+// the tip to the place.
+static void add(const rf_tip_tables *t, int32_t triangle, const double up[3], faces *out) {
+  int at = out->n;
+  if (at == MOST_FACES) {
+    double least = rf_vec3_dot(normal_of(t, triangle), up);
+    for (int k = 0; k < MOST_FACES; ++k) {
+      const double one = rf_vec3_dot(normal_of(t, out->triangle[k]), up);
+      if (one < least) least = one, at = k;
+    }
+    if (at == MOST_FACES) return;
+  } else {
+    ++out->n;
+  }
+  out->part[at] = 0.0;
+  out->triangle[at] = triangle;
+}
+
+static void collect(const rf_tip *tip, const rf_tip_place *place, faces *out) {
+  const rf_tip_tables *t = tip->tables;
+  double up[3];
+  rf_vec3_sub(place->position, tip->last, up);
   const int64_t side = 3 * (int64_t)place->triangle + place->feature % 3;
   out->n = 0;
   if (place->feature >= 3) {
     const int32_t v = t->edges.corner[side];
-    for (int32_t k = t->fan_first[v]; k < t->fan_first[v + 1]; ++k) add(t->fan[k], out);
+    for (int32_t k = t->fan_first[v]; k < t->fan_first[v + 1]; ++k) add(t, t->fan[k], up, out);
   } else {
     const int32_t edge = t->edges.edge[side];
     for (int32_t k = t->edges.first[edge]; k < t->edges.first[edge + 1]; ++k)
-      add(t->edges.side[k] / 3, out);
+      add(t, t->edges.side[k] / 3, up, out);
   }
-}
-
-static const double *normal_of(const rf_tip_tables *t, int32_t triangle) {
-  return t->face_normal + 3 * (int64_t)triangle;
 }
 
 // Solves for the parts of the faces, one after the other.
@@ -103,7 +118,7 @@ bool rf_tip_hold_rt(const rf_tip *tip, const rf_tip_place *place, double normal[
   faces f;
   *valley = false;
   if (place->feature < 0) return false;
-  collect(tip->tables, place, &f);
+  collect(tip, place, &f);
   share(tip, place, &f);
   memset(normal, 0, 3 * sizeof *normal);
   for (int k = 0; k < f.n; ++k)
