@@ -86,8 +86,8 @@ def _inside(
         warnings.warn(
             f"the mesh comes apart: {found - bodies} smaller piece{'s' * (found > bodies + 1)}, "
             f"{part:.2g} % of the volume, without a common face with the rest, {done}. "
-            "Only parts thinner than a voxel join them: pass cut=False, which takes all voxels "
-            "that the surface meets, or a higher resolution",
+            "Only parts thinner than a voxel join them: raise the resolution; or pass cut=False, "
+            "which takes all voxels that the surface meets and makes the body larger and heavier",
             GeometryWarning,
             stacklevel=stacklevel + 1,
         )
