@@ -39,11 +39,11 @@ def test_lengths_beyond_the_body_give_a_warning(solid, green):
             call(0.5)
         assert [one.filename for one in found] == [__file__]
     with (
+        pytest.warns(rf.PlausibilityWarning, match="^blocks are turned"),
         pytest.warns(rf.PlausibilityWarning, match=f"^held {SAID}") as found,
-        pytest.raises(rf.ConvergenceError),
     ):
-        body.solve(held={node: (0.0, 0.0, 20.0)})
-    assert [one.filename for one in found] == [__file__]
+        body.solve(held={node: (0.0, 0.0, 0.4)})
+    assert {one.filename for one in found} == {__file__}
     # far from an obstacle
     green.contact([node], up, [20.0])
 
