@@ -365,7 +365,8 @@ def test_written_and_new_arrays_know_nothing(block, green):
     product = held.copy()
     np.maximum(loose, 0.0, out=product)
     for made in (written, product):
-        assert made.made is None is made.nodes
+        assert made.made is None
+        assert made.nodes is None
     for new in (np.zeros_like, np.empty_like, np.ones_like):
         assert type(new(loose)) is np.ndarray
     assert type(np.full_like(loose, 2.0)) is np.ndarray

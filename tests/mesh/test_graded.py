@@ -55,7 +55,8 @@ def test_cells_are_those_of_the_rule(grading):
     # rows of the matrix with more than a single 1
     weights = np.zeros((0, 3)) if mesh.constraints is None else mesh.constraints.matrix.to_dense()
     np.testing.assert_array_equal(nodes, np.flatnonzero((weights == 1.0).sum(axis=1) == 0))
-    assert nodes.dtype == np.int32 and not nodes.flags.writeable
+    assert nodes.dtype == np.int32
+    assert not nodes.flags.writeable
 
 
 @pytest.mark.parametrize(("n", "cells"), [(8, 456), (16, 2528), (32, 11992)])

@@ -78,7 +78,7 @@ def _inside(
     whole, bodies, found = _largest(cubes, inside)
     if found > bodies:
         part = 100.0 * (1.0 - whole.sum() / inside.sum())
-        done = "are left out. Only parts thinner than a voxel join them: a higher resolution keeps them"
+        done = "are left out: parts thinner than a voxel join them. A higher resolution keeps them"
         if pieces == "all":
             done = (
                 "are in the mesh, but do not hold to the rest: pass pieces='largest', which leaves "

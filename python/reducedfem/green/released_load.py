@@ -158,9 +158,7 @@ def load_of(
     return field(load, "force", s)
 
 
-def rows_of(
-    core: _core.Green, force: ArrayLike, places: NDArray[np.int32]
-) -> NDArray[np.float64]:
+def rows_of(core: _core.Green, force: ArrayLike, places: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return a load (m, 3) on nodes at some places of the surface; refuse others as `load_of`."""
     if isinstance(force, SurfaceLoad):
         _require_made_for(core, force, None)
@@ -227,8 +225,7 @@ def _require_made_for(
 
 def _require_same(one: SurfaceLoad, other: SurfaceLoad) -> None:
     """Refuse a sum of loads of different supports or of rows in different orders."""
-    assert one.made is not None and other.made is not None
-    for a, b in zip(one.made, other.made, strict=True):
+    for a, b in zip(one.made or (), other.made or (), strict=True):
         apart = np.setxor1d(a, b)
         if len(apart):
             raise InputError(
