@@ -35,7 +35,7 @@ def test_soft_nodes_of_the_surface_give_a_warning(fixed):
         assert times == pytest.approx(sizes[-1] / beside(solid, node, axes[:, -1]), rel=0.5)
 
 
-# of the advice, which is right whatever the resolution; tests ignore the second one
+# warnings of the resolution and of what the advice leaves out
 OTHERS = ("the thinnest parts are", "the mesh has ", "the mesh comes apart: 1 smaller piece, ")
 
 
