@@ -163,7 +163,8 @@ static rf_status refuse_part(const analysis *a, int32_t part, rf_error *err) {
   return rf_fail(err, RF_ERR_MESH,
                  "a part of the mesh (%d of %d elements, with element %d and node %d) hangs on the "
                  "rest only by an edge or by single nodes and can swing about them; fix at least "
-                 "three non-collinear nodes of it, connect it through faces, or leave it out",
+                 "three non-collinear nodes of it, connect it through faces, or leave it out "
+                 "(graded_tets: pieces='largest')",
                  a->hold[part].n_elements, mesh->n_elements, e,
                  mesh->elements[(int64_t)e * (int)mesh->type]);
 }

@@ -447,12 +447,16 @@ static void measure(const work *w, rf_composite_report *report) {
   report->angle = acos(fmax(-1.0, 0.5 * (least - 1.0)));
   for (int32_t b = 0; b < c->n_blocks; ++b) {
     const rf_composite_block *block = c->block + b;
-    double d = 0.0, arm = 0.0;
+    const uint8_t *soft = w->problem->soft;
+    double d = 0.0, firm = 0.0, arm = 0.0;
     for (int64_t i = 0; i < block->n_outer; ++i) {
-      d = fmax(d, rf_vec3_length(w->state[b].d + 3 * i));
+      const double length = rf_vec3_length(w->state[b].d + 3 * i);
+      d = fmax(d, length);
+      if (!soft || !soft[block->outer[i]]) firm = fmax(firm, length);
       arm = fmax(arm, rf_vec3_length(block->arm + 3 * i));
     }
     report->strain = fmax(report->strain, d / arm);
+    report->firm = fmax(report->firm, firm / arm);
   }
 }
 

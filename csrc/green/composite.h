@@ -86,6 +86,7 @@ typedef struct rf_composite_problem {
   const uint8_t *held;   // directions held, besides those of fixed nodes  (n_outer, 3)
   const double *target;  // displacements of these, m         (n_outer, 3)
   const double *start;   // displacements to start from, m    (n_nodes, 3), NULL: rest
+  const uint8_t *soft;   // outer nodes that `firm` leaves out             (n_outer), NULL: none
   double tolerance;      // of the residual, relative to the loads and the forces on blocks
   int32_t newton_max;
 } rf_composite_problem;
@@ -97,6 +98,7 @@ typedef struct rf_composite_report {
   double residual;  // relative
   double angle;     // largest between blocks that share nodes, rad
   double strain;    // largest |d| of a block, by its largest |A|
+  double firm;      // the same, |d| of the other nodes than soft ones
 } rf_composite_report;
 
 // Computes the displacements u (n_nodes, 3), rotations of the blocks (n_blocks, 9), and the forces

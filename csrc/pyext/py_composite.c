@@ -45,32 +45,35 @@ static int field_in(py_in *in, PyObject *object, const char *name, const rf_comp
 }
 
 PyDoc_STRVAR(solve_doc,
-             "solve($self, force, held, target, start, tol, newton_max, threads, /)\n--\n\n"
+             "solve($self, force, held, target, start, soft, tol, newton_max, threads, /)\n--\n\n"
              "Equilibrium under loads (n, 3) or None, with the directions held (o, 3) of the\n"
-             "outer nodes at displacements target (o, 3), from start (n, 3) or None. Tuple of\n"
+             "outer nodes at displacements target (o, 3), from start (n, 3) or None; soft: mask\n"
+             "(o,) of outer nodes, or None. Tuple of\n"
              "u (n, 3), rotations (b, 3, 3), forces on outer nodes (o, 3), strain energy [J],\n"
              "iterations, whether it is stable, the relative residual, the largest angle between\n"
-             "blocks that share nodes [rad], and the largest strain of a block.");
+             "blocks that share nodes [rad], and the largest strain of a block, with all outer\n"
+             "nodes and without soft ones.");
 static PyObject *solve(PyObject *self, PyObject *args) {
   const rf_composite *body = py_held(self);
   py_state *state = py_state_of_object(self);
-  PyObject *object[4], *result = NULL, *u = NULL, *turn = NULL, *reaction = NULL;
-  py_in force = {0}, held = {0}, target = {0}, start = {0};
+  PyObject *object[5], *result = NULL, *u = NULL, *turn = NULL, *reaction = NULL;
+  py_in force = {0}, held = {0}, target = {0}, start = {0}, soft = {0};
   rf_composite_problem problem = {0};
   rf_composite_report report;
   int threads;
   py_run r;
   rf_error err = {0};
   rf_status st;
-  if (!PyArg_ParseTuple(args, "OOOOdii:solve", &object[0], &object[1], &object[2], &object[3],
-                        &problem.tolerance, &problem.newton_max, &threads) ||
+  if (!PyArg_ParseTuple(args, "OOOOOdii:solve", &object[0], &object[1], &object[2], &object[3],
+                        &object[4], &problem.tolerance, &problem.newton_max, &threads) ||
       py_run_init(state, &r, NULL, threads) < 0)
     return NULL;
   const npy_intp shape[2] = {body->n_outer, 3};
   if (field_in(&force, object[0], "force", body) < 0 ||
       py_in_u8(&held, object[1], "held", 2, shape) < 0 ||
       py_in_f64(&target, object[2], "held", 2, shape) < 0 ||
-      field_in(&start, object[3], "u0", body) < 0)
+      field_in(&start, object[3], "u0", body) < 0 ||
+      (object[4] != Py_None && py_in_u8(&soft, object[4], "soft", 1, shape) < 0))
     goto done;
   u = py_new_f64(2, (npy_intp[]){body->n_nodes, 3});
   turn = py_new_f64(3, (npy_intp[]){body->n_blocks, 3, 3});
@@ -80,15 +83,16 @@ static PyObject *solve(PyObject *self, PyObject *args) {
   problem.held = held.data;
   problem.target = target.data;
   problem.start = start.data;
+  problem.soft = soft.data;
   double *to[3] = {py_f64(u), py_f64(turn), py_f64(reaction)};
   PY_WITHOUT_GIL(
       st = rf_composite_solve(body, &r.run, &problem, to[0], to[1], to[2], &report, &err));
   result = st < 0 ? py_raise(state, st, &err)
-                  : Py_BuildValue("OOOdiNddd", u, turn, reaction, report.energy, report.iterations,
+                  : Py_BuildValue("OOOdiNdddd", u, turn, reaction, report.energy, report.iterations,
                                   PyBool_FromLong(report.stable), report.residual, report.angle,
-                                  report.strain);
+                                  report.strain, report.firm);
 done:
-  PY_IN_RELEASE(&force, &held, &target, &start);
+  PY_IN_RELEASE(&force, &held, &target, &start, &soft);
   PY_XDECREF(u, turn, reaction);
   return result;
 }

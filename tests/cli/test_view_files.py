@@ -148,6 +148,8 @@ def test_files_that_cannot_be_shown(files, tmp_path, capsys):
     [
         ("model", ["--scale", "2"], "--scale is for surfaces, which .*beam.* is not: leave it out"),
         ("surface", ["--scale", "0"], "--scale: must be positive"),
+        ("surface", ["--scale", "1_0"], "--scale: must be a number or one of m, cm.* got '1_0'"),
+        ("surface", ["--scale", "nan"], "--scale: must be finite, got nan"),
         ("surface", ["--scale", "inches"], "--scale: must be a number or one of .* mean 'inch'"),
         ("model", ["--stiffness", "-1"], "--stiffness: must be positive"),
         ("model", ["--port", "65536"], "--port: must be 65,535 or less"),

@@ -43,7 +43,7 @@ def test_usual_parts_give_no_warning():
 @pytest.mark.parametrize(
     ("length", "material", "pattern"),
     [
-        (120.0, RUBBER, '120 m long.*millimetres.*scale="mm".*0.001'),
+        (120.0, RUBBER, '120 m long.*millimetres.*scale="mm".*--scale mm.*0.001'),
         (0.1, rf.StVK(2.1e5, 0.3, 7850), "210000 Pa.*MPa.*1e6"),
         (0.1, rf.StVK(2.0, 0.4, 1000), "2 Pa.*MPa"),
         (0.1, rf.StVK(2.1e11, 0.3, 7.85), "7.85 kg/m.*g/cm"),

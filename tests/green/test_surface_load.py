@@ -205,23 +205,24 @@ def test_loads_made_for_other_released_nodes_are_refused(block, green):
     floor = green.nodes[green.positions[:, 2] < 1e-9]
     up, apart = np.tile([0.0, 0.0, 1.0], (len(floor), 1)), np.zeros(len(floor))
     left = np.setdiff1d(fixed, fixed[:2])[0]
+    gone = f"with node {fixed[0]} released, which is held in this call .2 more like it.: a part"
     for load, released, match in (
-        (loose, None, f"with 3 released nodes, .* has no released nodes: node {fixed[0]} is rel"),
-        (held, fixed, f"with no released nodes, .* has 3 .*: node {fixed[0]} is not released"),
-        (some, fixed, f"with 2 released nodes, .* has 3 .*: node {left} is not released in the f"),
+        (loose, None, gone),
+        (held, fixed, f"with node {fixed[0]} held, which is released in this call .2 more"),
+        (some, fixed, f"with node {left} held, which is released in this call: a part"),
         (2.0 * loose, None, "pass the same released to surface_load and to the solution"),
-        (loose - 0.5 * loose, None, "made with 3 released nodes"),
-        (-loose.ravel(), None, "made with 3 released nodes"),
-        (pickle.loads(pickle.dumps(loose)), None, "made with 3 released nodes"),
-        (copy.deepcopy(loose), None, "made with 3 released nodes"),
+        (loose - 0.5 * loose, None, gone),
+        (-loose.ravel(), None, gone),
+        (pickle.loads(pickle.dumps(loose)), None, gone),
+        (copy.deepcopy(loose), None, gone),
     ):
         with pytest.raises(rf.InputError, match=match):
             green.contact(floor, up, apart, 0.5, force=load, released=released)
         with pytest.raises(rf.InputError, match=match):
             green.solve({}, force=load, released=released)
-    with pytest.raises(rf.InputError, match="made with 3 released nodes"):
+    with pytest.raises(rf.InputError, match=rf"{gone}.* solve\(force=..., released=...\), or dis"):
         green.displacement(loose)
-    with pytest.raises(rf.InputError, match="a load made with 3 .*, and one made with no released"):
+    with pytest.raises(rf.InputError, match=f"with node {fixed[0]} released cannot be added to"):
         loose + held
     # in any order, and plain arrays as before
     green.contact(floor, up, apart, 0.5, force=loose, released=fixed[::-1])
@@ -240,7 +241,8 @@ def test_solids_released_for_good_take_the_load_of_the_same_nodes(block):
     expected = own.solve_static(1e-6 * weight)[left.nodes] / 1e-6
     size = np.abs(expected).max()
     made = rf.surface_load(solid, weight, left.nodes, gone)
-    for load in (made, made.ravel(), rf.surface_load(own, weight, left.nodes)):
+    other = rf.surface_load(own, weight, left.nodes)
+    for load in (made, made.ravel(), other, 0.5 * (made + other), made[::-1][::-1]):
         np.testing.assert_allclose(left.displacement(load), expected, atol=1e-4 * size)
         np.testing.assert_allclose(left.solve({}, force=load).u, expected, atol=1e-4 * size)
     # one for good, the other for once
@@ -248,13 +250,86 @@ def test_solids_released_for_good_take_the_load_of_the_same_nodes(block):
     load = rf.surface_load(solid, weight, one.nodes, gone)
     found = one.solve({}, force=load, released=gone[1:])
     np.testing.assert_allclose(found.u, expected[: len(one.nodes)], atol=1e-4 * size)
-    with pytest.raises(rf.InputError, match="made with 2 released nodes, and this call has 1"):
+    with pytest.raises(rf.InputError, match=f"with node {gone[1]} released, which is held in this"):
         one.displacement(load)
     before = rf.surface_load(solid, weight, green.nodes, gone)
-    with pytest.raises(rf.InputError, match=r"surface_load on 114 nodes, .* have 116: make it"):
+    lost = f"without the load on node {gone[0]}, which was released for good .1 more like it"
+    with pytest.raises(rf.InputError, match=lost):
         left.displacement(before)
+    with pytest.raises(rf.InputError, match=r"surface_load on 114 nodes, .* have 116: make it"):
+        left.displacement(rf.surface_load(own, weight, green.nodes))
     with pytest.raises(rf.InputError, match=f"nodes has {gone[0]}, .* name it in released as well"):
         rf.surface_load(solid, weight, left.nodes)
+
+
+@pytest.fixture(scope="module")
+def cut(block):
+    """Return a solid, nodes that are released for good, and the Green's functions before, after."""
+    inner = np.setdiff1d(np.arange(block.mesh.n_nodes), block.mesh.boundary_nodes)
+    solid = rf.Solid(block.mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=inner[[0, 5, 8, 13, 20]])
+    green = rf.GreensFunctions(solid, releasable=solid.fixed)
+    return solid, solid.fixed[:2], green, green.released(solid.fixed[:2])
+
+
+def test_loads_in_another_order_are_refused(cut):
+    """Released nodes are behind the others, but the rows of a mask are ascending."""
+    solid, gone, _, left = cut
+    weight, ascending = solid.gravity(), np.sort(left.nodes)
+    mask = np.isin(np.arange(solid.mesh.n_nodes), left.nodes)
+    right = rf.surface_load(solid, weight, left.nodes, gone)
+    expected = left.displacement(right)
+    k = int(np.flatnonzero(ascending != left.nodes)[0])
+    said = f"row {k} is the load on node {ascending[k]}, but .*{k}. is {left.nodes[k]}: its rows"
+    for nodes in (mask, ascending):
+        load = rf.surface_load(solid, weight, nodes, gone)
+        for wrong in (load, 2.0 * load, load.ravel(), pickle.loads(pickle.dumps(load))):
+            with pytest.raises(rf.InputError, match=said):
+                left.displacement(wrong)
+        with pytest.raises(rf.InputError, match=said):
+            left.solve({}, force=load)
+        with pytest.raises(rf.InputError, match=said):
+            left.displacement(load, nodes=left.nodes)
+        with pytest.raises(rf.InputError, match=f"row {k} of a load .* make both with the same"):
+            load + right
+        # put in order they are right, also on the nodes that they name
+        size = np.abs(expected).max()
+        for found in (
+            left.displacement(load[np.searchsorted(ascending, left.nodes)]),
+            left.displacement(load, nodes=ascending),
+        ):
+            np.testing.assert_allclose(found, expected, atol=1e-12 * size)
+
+
+def test_rows_of_loads_know_their_nodes(cut):
+    solid, gone, _, left = cut
+    load = rf.surface_load(solid, solid.gravity(), left.nodes, gone)
+    order = np.argsort(-load[:, 2])
+    for part, nodes in (
+        (load[3:9], left.nodes[3:9]),
+        (load[order], left.nodes[order]),
+        (load[order][4], left.nodes[order[4:5]]),
+        (load.ravel()[3:9], left.nodes[1:3]),
+        (np.flip(load, axis=0), left.nodes[::-1]),
+        (load[load[:, 2] < 0.0], left.nodes[np.array(load)[:, 2] < 0.0]),
+    ):
+        np.testing.assert_array_equal(part.nodes, nodes)
+    for part in (load[:, 1], load[:, ::-1], load.T, load.T.ravel(), load.ravel()[1:7], load[:, :2]):
+        assert part.nodes is None
+    with pytest.raises(rf.InputError, match=rf"row 0 is .* but nodes\[0\] is {left.nodes[0]}: "):
+        left.displacement(load[1:3], nodes=left.nodes[:2])
+
+
+def test_loads_on_some_nodes_that_lost_a_part_are_refused(cut):
+    """Those of nodes released for good: held in the load, or its inner nodes."""
+    solid, gone, green, left = cut
+    weight = solid.gravity()
+    for released, said in (
+        (gone, f"made without the load on node {gone[0]}, which was released for good"),
+        (None, f"made with node {gone[0]} held, which is released in this call .1 more like"),
+    ):
+        load = rf.surface_load(solid, weight, green.nodes, released)
+        with pytest.raises(rf.InputError, match=said):
+            left.displacement(load, nodes=green.nodes)
 
 
 def test_loads_are_arrays(block, green):
@@ -271,11 +346,12 @@ def test_loads_are_arrays(block, green):
     assert isinstance(load.max(), float)
     load *= 2.0
     load += load
-    np.testing.assert_array_equal(load.released, np.sort(block.fixed))
+    np.testing.assert_array_equal(load.nodes, green.nodes)
+    assert not len(load.made.held)
     np.testing.assert_array_equal(load, 4.0 * plain)
 
 
-def test_written_and_new_arrays_know_no_released_nodes(block, green):
+def test_written_and_new_arrays_know_nothing(block, green):
     """A load whose values are others now may be right where the old one was not."""
     weight = block.gravity()
     held, loose = (
@@ -289,11 +365,12 @@ def test_written_and_new_arrays_know_no_released_nodes(block, green):
     product = held.copy()
     np.maximum(loose, 0.0, out=product)
     for made in (written, product):
-        assert made.released is None
+        assert made.made is None
+        assert made.nodes is None
     for new in (np.zeros_like, np.empty_like, np.ones_like):
         assert type(new(loose)) is np.ndarray
     assert type(np.full_like(loose, 2.0)) is np.ndarray
-    np.testing.assert_array_equal(held.released, [])
-    with pytest.raises(rf.InputError, match="made with 3 released nodes"):
+    np.testing.assert_array_equal(held.made.held, block.fixed)
+    with pytest.raises(rf.InputError, match=f"made with node {block.fixed[0]} released"):
         green.displacement(loose[:3], green.nodes[:3])
     green.displacement(held[:3], green.nodes[:3])

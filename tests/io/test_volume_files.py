@@ -213,6 +213,9 @@ def test_reading_with_a_scale(veg):
     np.testing.assert_array_equal(rf.read_mesh(veg, 0.0254).nodes, 0.0254 * plain.nodes)
     with pytest.raises(rf.InputError, match="scale must be positive, got -1"):
         rf.read_mesh(veg, scale=-1)
+    for scale in (None, [1, 2, 3]):
+        with pytest.raises(rf.InputTypeError, match="scale must be a number or one of m, cm, mm,"):
+            rf.read_mesh(veg, scale=scale)
     with pytest.raises(rf.MeshError, match=r"element 0 is too large.*; scale is 1e\+200"):
         rf.read_mesh(veg, scale=1e200)
     veg.write_text(VEG.replace("3 0 1e0 0", "3 0 1e3 0"))

@@ -12,8 +12,8 @@ from typing import Any, NoReturn, TypeAlias
 
 from reducedfem.base.check import did_you_mean
 from reducedfem.base.run import MAX_THREADS
-from reducedfem.errors import ReducedFEMError
-from reducedfem.geometry.transforms import UNITS
+from reducedfem.errors import InputError, ReducedFEMError
+from reducedfem.geometry.transforms import metres_per_unit
 
 __all__ = [
     "Commands",
@@ -77,16 +77,14 @@ not_negative = checked(lambda x: x >= 0, "0 or more")
 
 def scale(text: str) -> float:
     """Convert a positive number or a unit to metres per unit."""
-    if text in UNITS:
-        return UNITS[text]
     try:
-        float(text)
+        value: float | str = text if "_" in text else float(text)  # float() reads 1_0 as 10
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be a number or one of {', '.join(UNITS)}, got {text!r}"
-            f"{did_you_mean(text, UNITS)}"
-        ) from None
-    return positive(text)
+        value = text
+    try:
+        return metres_per_unit(value)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("scale ")) from None
 
 
 def counted(most: int, least: int = 1) -> Callable[[str], int]:

@@ -25,8 +25,9 @@ __all__ = [
 
 # advice where nodes outside of the body do harm
 ON_SURFACE = (
-    "take a mesh of tetrahedra: tetrahedralize(surface), or graded_tets(surface), which needs no "
-    "other package and has steps"
+    "take a mesh of tetrahedra: tetrahedralize(surface), or graded_tets(surface, resolution, "
+    "pieces='largest') with the resolution of these cells, which needs no other package and has "
+    "steps"
 )
 _GAP = 0.05  # distance from the body in cells up to which nodes count as inside
 _AT_ONCE = 256  # nodes processed at once

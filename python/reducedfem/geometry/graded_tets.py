@@ -78,16 +78,16 @@ def _inside(
     whole, bodies, found = _largest(cubes, inside)
     if found > bodies:
         part = 100.0 * (1.0 - whole.sum() / inside.sum())
-        done = (
-            "are left out"
-            if pieces == "largest"
-            else "are in the mesh, but do not hold to the rest; pieces='largest' leaves them out"
-        )
+        done = "are left out: parts thinner than a voxel join them. A higher resolution keeps them"
+        if pieces == "all":
+            done = (
+                "are in the mesh, but do not hold to the rest: pass pieces='largest', which leaves "
+                "them out, or a higher resolution; or cut=False, which takes all voxels that the "
+                "surface meets, for a larger and heavier body"
+            )
         warnings.warn(
             f"the mesh comes apart: {found - bodies} smaller piece{'s' * (found > bodies + 1)}, "
-            f"{part:.2g} % of the volume, without a common face with the rest, {done}. "
-            "Only parts thinner than a voxel join them: pass cut=False, which takes all voxels "
-            "that the surface meets, or a higher resolution",
+            f"{part:.2g} % of the volume, without a common face with the rest, {done}",
             GeometryWarning,
             stacklevel=stacklevel + 1,
         )

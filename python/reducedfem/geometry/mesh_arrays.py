@@ -53,9 +53,11 @@ class MeshArrays(Card):
 
     @property
     def constrained_nodes(self) -> NDArray[np.int32]:
-        """Nodes that follow others (`constraints`), ascending, (k,); empty in most meshes."""
+        """Nodes that follow others (`constraints`), ascending, read-only, (k,); in most none."""
         table = _core.mesh_constraints(self._core)
-        return np.zeros(0, np.int32) if table is None else table[0]
+        nodes = np.zeros(0, np.int32) if table is None else table[0]
+        nodes.flags.writeable = False
+        return nodes
 
     @property
     def levels(self) -> NDArray[np.int32]:

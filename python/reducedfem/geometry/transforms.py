@@ -6,24 +6,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.base.check import did_you_mean, number, reals, rotations
-from reducedfem.errors import InputError
+from reducedfem.errors import InputError, InputTypeError
 
 __all__ = ["UNITS", "metres_per_unit", "rotation_matrix", "scale_factors"]
 
 UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "inch": 0.0254}
 """Metres per unit of a file, by the name of the unit."""
+_MUST = f"scale must be a number or one of {', '.join(UNITS)}"
 
 
 def metres_per_unit(scale: float | str) -> float:
     """Return the scale of a file: metres per unit, given as a positive number or as a unit."""
     if isinstance(scale, str):
         if scale not in UNITS:
-            raise InputError(
-                f"scale must be a number or one of {', '.join(UNITS)}, got {scale!r}"
-                f"{did_you_mean(scale, UNITS)}"
-            )
+            raise InputError(f"{_MUST}, got {scale!r}{did_you_mean(scale, UNITS)}")
         return UNITS[scale]
-    factor = number(scale, "scale")
+    try:
+        factor = number(scale, "scale")
+    except InputTypeError:
+        raise InputTypeError(f"{_MUST}, got {type(scale).__name__}") from None
     if not factor > 0.0:
         raise InputError(f"scale must be positive, got {factor:g}")
     return factor

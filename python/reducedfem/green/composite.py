@@ -32,6 +32,7 @@ __all__ = ["CompositeBody"]
 
 _SMALL = 0.1  # of the largest piece of a slab: smaller ones join another block
 _FARTHEST, _STRAINED = 20.0, 0.1  # degrees between neighbours, and |d| by |A|, before warnings
+_ITERATIONS = 100  # of Newton's method
 _SOFTER = 3.0  # |d| with soft nodes over |d| without them, before these are named as the cause
 
 
@@ -127,7 +128,7 @@ class CompositeBody:
         *,
         u0: ArrayLike | None = None,
         tol: float = 1e-8,
-        max_iterations: int = 100,
+        max_iterations: int = _ITERATIONS,
     ) -> CompositeSolution:
         """Return the equilibrium under dead loads and prescribed displacements of some nodes.
 
@@ -202,61 +203,45 @@ class CompositeBody:
         start = None if u0 is None else field(u0, "u0", n)
         most = count(max_iterations, "max_iterations")
         whole = load if load is None or ties is None else ties.fold(load)
+        soft = np.isin(nodes, nearly_empty(self._solid.mesh)[0])
+        mark = soft.astype(np.uint8)
         try:
-            found = self._core.solve(whole, mask, target, start, bound, most, threads())
+            found = self._core.solve(whole, mask, target, start, mark, bound, most, threads())
         except (ConvergenceError, SingularMatrixError) as error:
-            soft = self._soft()
-            if not len(soft):
+            # a bound of the caller's is the cause itself
+            ended = most < _ITERATIONS and f"after {most} iterations" in str(error)
+            if ended or not soft.any():
                 raise
             raise type(error)(
-                f"{error}. {len(soft)} of the {len(nodes)} outer nodes lie in nearly empty cut "
-                f"cells, which give way by far the most: in place of cut cells {ON_SURFACE}"
+                f"{error}. {soft.sum()} of the {len(nodes)} outer nodes lie in nearly empty cut "
+                f"cells, which may be the cause: in place of cut cells {ON_SURFACE}"
             ) from error
-        u, frames, forces, energy, iterations, stable, residual, angle, strain = found
+        u, frames, forces, energy, iterations, stable, residual, *range_ = found
         finite_result(u, "displacement", "force or held")
         u = u if ties is None else ties.fill(u)
         warn_of_instability(stable, 3)
-        self._warn_of_range(u, frames, angle, strain)
+        self._warn_of_range(int(soft.sum()), *range_)
         return CompositeSolution(u, frames, forces[at], energy, iterations, residual, stable)
 
-    def _soft(self) -> NDArray[np.integer]:
-        """Return the outer nodes in nearly empty cut cells."""
-        return np.intersect1d(self.nodes, nearly_empty(self._solid.mesh)[0])
+    def _warn_of_range(self, soft: int, angle: float, strain: float, firm: float) -> None:
+        """Warn of blocks that turn from their neighbours, or deform, too far for linear ones.
 
-    def _strain_without(
-        self, left_out: NDArray[np.integer], u: NDArray[np.float64], frames: NDArray[np.float64]
-    ) -> float:
-        """Return the largest |d| by |A| of the blocks, without some of their outer nodes."""
-        mesh, most = self._solid.mesh, 0.0
-        kept = np.setdiff1d(self.nodes, left_out)
-        for b, turn in enumerate(frames):
-            own = np.intersect1d(mesh.elements[self._blocks == b], kept)
-            if len(own) == 0:
-                continue
-            rest, moved = mesh.nodes[own], mesh.nodes[own] + u[own]
-            arms = rest - rest.mean(axis=0)
-            d = np.linalg.norm((moved - moved.mean(axis=0)) @ turn - arms, axis=1)
-            most = max(most, float(d.max() / max(np.linalg.norm(arms, axis=1).max(), 1e-300)))
-        return most
-
-    def _warn_of_range(
-        self, u: NDArray[np.float64], frames: NDArray[np.float64], angle: float, strain: float
-    ) -> None:
-        """Warn of blocks that turn from their neighbours, or deform, too far for linear ones."""
+        strain: |d| by |A| of all outer nodes; firm: without the soft ones, in cut cells.
+        """
         degrees = float(np.degrees(angle))
-        if self._solid.mesh.n_nodes < STUDY or (degrees <= _FARTHEST and strain <= _STRAINED):
+        if self._solid.mesh.n_nodes < STUDY:
             return
-        soft = self._soft()
-        firm = self._strain_without(soft, u, frames) if len(soft) else strain
-        if strain > _SOFTER * firm:
+        if strain > _STRAINED and strain > _SOFTER * firm:
             warn(
-                f"{len(soft)} of the {len(self.nodes)} outer nodes lie in nearly empty cut cells, "
+                f"{soft} of the {len(self.nodes)} outer nodes lie in nearly empty cut cells, "
                 f"mostly outside of the body, and move by up to {100 * strain:.0f} % of the size "
                 f"of a block, the others by up to {100 * firm:.0f} %. In place of cut cells "
                 f"{ON_SURFACE}",
                 PlausibilityWarning,
                 stacklevel=3,
             )
+            strain = firm
+        if degrees <= _FARTHEST and strain <= _STRAINED:
             return
         warn(
             f"blocks are turned by up to {degrees:.0f} degrees from their neighbours, and deformed "

@@ -33,7 +33,7 @@ from reducedfem.green.arguments import (
 )
 from reducedfem.green.contacts import GreenContacts
 from reducedfem.green.contents import arrays_of, parts_of
-from reducedfem.green.plausible import doubt_ways, warn_of_soft_nodes
+from reducedfem.green.plausible import doubt_held, doubt_ways, warn_of_soft_nodes
 from reducedfem.green.released_load import load_of, rows_of
 from reducedfem.green.results import GreenContact, GreenSolution, states
 from reducedfem.io import green_files
@@ -260,7 +260,7 @@ class GreensFunctions(Saved):
             load = load[places]
         else:
             places = places_of(self._core, nodes, "nodes")
-            load = rows_of(self._core, force, len(places))
+            load = rows_of(self._core, force, places)
         return finite_result(self._core.add(places, load), "displacement", "force")
 
     def point_compliance(self, nodes: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
@@ -385,13 +385,14 @@ class GreensFunctions(Saved):
         -----
         PlausibilityWarning
             `tolerance` is coarse for the held nodes, which are softer by more than 5 %; or `held`
-            is more than twice the size of the body.
+            is more than twice the size of the body, without the mean of a body that may follow it.
         """
         find = partial(place_of, self._core)
         order, rows, axes, targets = held_directions(find, held)
-        doubt_ways(np.abs(targets), self._positions, "held", 2)
         places = np.array(order, dtype=np.int32)[rows]
         freed = released_of(self._core, released)
+        loose = self.is_free or 0 < len(freed) == len(self.releasable)
+        doubt_held(targets, axes, self._positions, loose, 2)
         load = None if force is None else load_of(self._core, force, freed)
         refuse_followers(self._ties, self.nodes[places], axes, self.releasable[freed])
         needed = 8.0 * (len(places) ** 2 + 9.0 * len(freed) ** 2)
@@ -472,11 +473,8 @@ class GreensFunctions(Saved):
             )
         places, shares = points_of(self._core, points)
         m = len(places)
-        direction, apart, mu = (
-            reals(normals, "normals"),
-            reals(gaps, "gaps"),
-            coefficients(friction, m),
-        )
+        direction, apart = reals(normals, "normals"), reals(gaps, "gaps")
+        mu = coefficients(friction, m)
         if direction.shape != (m, 3):
             raise InputError(f"normals must have shape ({m}, 3), got {direction.shape}")
         length = np.linalg.norm(direction, axis=1)

@@ -55,8 +55,8 @@ def surface_load(
     Returns
     -------
     (s, 3) float64 array
-        Load [N] in the order of `nodes`, of a mask ascending. It knows `released`, as its multiples
-        and sums do: solutions with other released nodes refuse it.
+        Load [N] in the order of `nodes`, of a mask ascending. It knows these and `released`, as its
+        rows, multiples and sums do: solutions with other nodes or supports refuse it.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def surface_load(
         inner[mesh.constrained_nodes] = held[mesh.constrained_nodes] = False
     moved = np.zeros((n, 3))
     if not (inner.any() and load[inner].any()):
-        return SurfaceLoad.of(load[surface], freed)
+        return SurfaceLoad.of(load[surface], surface, solid.fixed, freed)
     _require_held(mesh, held)
     stiffness = solid.stiffness()
     part = _part(stiffness, np.repeat(inner, 3))
@@ -106,7 +106,7 @@ def surface_load(
     moved[inner] = found.reshape(-1, 3)
     carried = (stiffness @ moved.ravel()).reshape(-1, 3)
     made = finite_result(load[surface] - carried[surface], "load", "force")
-    return SurfaceLoad.of(made, freed)
+    return SurfaceLoad.of(made, surface, solid.fixed, freed)
 
 
 def _refuse_followers(

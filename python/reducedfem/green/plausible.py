@@ -13,7 +13,7 @@ from reducedfem.solid.plausible import FAR, STUDY
 from reducedfem.solid.soft_loads import softest
 from reducedfem.solid.solid import Solid
 
-__all__ = ["doubt_ways", "warn_of_soft_nodes"]
+__all__ = ["doubt_held", "doubt_ways", "warn_of_soft_nodes"]
 
 _FAR = 3.0  # cells from a node at which a free solid is held to measure the softness of the node
 
@@ -22,15 +22,34 @@ def doubt_ways(
     ways: NDArray[np.float64], places: NDArray[np.float64], name: str, stacklevel: int
 ) -> None:
     """Warn of prescribed displacements or depths [m] far beyond the size of a body of nodes."""
-    farthest = float(ways.max(initial=0.0))
     size = float(np.linalg.norm(np.ptp(places, axis=0)))
-    if len(places) >= STUDY and farthest > FAR * size:
+    if len(places) >= STUDY and ways.max(initial=0.0) > FAR * size:
+        # without the length: of equal texts, Python shows the first of a loop only
         warn(
-            f"{name} has a length of {farthest:.3g} m, but the body is {size:.3g} m large: lengths "
-            "are in metres; if millimetres were meant, multiply them by 0.001",
+            f"{name} has a length of more than {FAR:g} times the size of the body, {size:.3g} m: "
+            "lengths are in metres; if millimetres were meant, multiply them by 0.001",
             PlausibilityWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def doubt_held(
+    targets: NDArray[np.float64],
+    axes: NDArray[np.integer],
+    places: NDArray[np.float64],
+    loose: bool,
+    stacklevel: int,
+) -> None:
+    """Warn of held displacements [m] along axes like `doubt_ways`.
+
+    loose: the body has no other supports, so that it may follow a translation.
+    """
+    ways = targets.copy()
+    for axis in range(3):
+        along = axes == axis
+        if loose and along.any():
+            ways[along] -= ways[along].mean()
+    doubt_ways(np.abs(ways), places, "held", stacklevel + 1)
 
 
 def warn_of_soft_nodes(green: _core.Green, solid: Solid, name: str, stacklevel: int) -> None:

@@ -103,8 +103,8 @@ def warn_of_units(
         said.insert(
             0,
             f"the solid is {longest:g} m long: if its lengths were meant in millimetres, read them "
-            'with read_mesh(path, scale="mm") or read_surface(path, scale="mm"), or scale them by '
-            "0.001",
+            'with read_mesh(path, scale="mm") or read_surface(path, scale="mm") (commands: --scale '
+            "mm), or scale them by 0.001",
         )
     for sentence in filter(None, said):
         warn(sentence, PlausibilityWarning, stacklevel=stacklevel)
