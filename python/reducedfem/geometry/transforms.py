@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.base.check import did_you_mean, number, reals, rotations
+from reducedfem.base.check import did_you_mean, positive, reals, rotations
 from reducedfem.errors import InputError
 
 __all__ = ["UNITS", "metres_per_unit", "rotation_matrix", "scale_factors"]
@@ -23,10 +23,7 @@ def metres_per_unit(scale: float | str) -> float:
                 f"{did_you_mean(scale, UNITS)}"
             )
         return UNITS[scale]
-    factor = number(scale, "scale")
-    if not factor > 0.0:
-        raise InputError(f"scale must be positive, got {factor:g}")
-    return factor
+    return positive(scale, "scale")
 
 
 def scale_factors(value: float | ArrayLike) -> NDArray[np.float64]:
