@@ -447,9 +447,7 @@ static PyObject *shell_blend(PyObject *module, PyObject *args) {
   int32_t *number = py_i32(out[0]);
   double *weight = py_f64(out[1]);
   double(*change)[3] = changes ? (double(*)[3])py_f64(out[2]) : NULL;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_shell_blend(&points, &places, &run.run, number, weight, change, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_shell_blend(&points, &places, &run.run, number, weight, change, &err));
   result =
       st < 0 ? py_raise(state, st, &err) : PyTuple_Pack(changes ? 3 : 2, out[0], out[1], out[2]);
 done:

@@ -145,9 +145,7 @@ static PyObject *surface_thickness(PyObject *module, PyObject *args) {
     double *to = py_f64(out);
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_surface_thickness(&in.view, every, &run.run, to, &err);
-    Py_END_ALLOW_THREADS
+    PY_WITHOUT_GIL(st = rf_surface_thickness(&in.view, every, &run.run, to, &err));
     out = py_result(state, st, &err, out);
   }
   py_surface_release(&in);
