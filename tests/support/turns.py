@@ -39,7 +39,7 @@ def unit(q):
 
 
 def rotation(q):
-    """Return the matrix of a quaternion of length 1; fail for others, which the core must not give."""
+    """Return the matrix of a quaternion, which must be of length 1, as all of the core are."""
     q = np.asarray(q, dtype=float)
     assert abs(q @ q - 1.0) < 1e-12
     cross = skew(q[1:])
