@@ -10,7 +10,7 @@ import reducedfem as rf
 CORNERS = np.array([(i ^ j, j, k) for k in (0, 1) for j in (0, 1) for i in (0, 1)])
 # six tetrahedra of a cell about its diagonal
 TETS = np.array(
-    [(0, 1, 2, 6), (0, 2, 3, 6), (0, 3, 7, 6), (0, 7, 4, 6), (0, 4, 5, 6), (0, 5, 1, 6)]
+    [(0, 1, 2, 6), (0, 3, 7, 6), (0, 4, 5, 6), (0, 5, 1, 6), (0, 7, 4, 6), (0, 2, 3, 6)]
 )
 
 

@@ -130,10 +130,10 @@ done:
   return result;
 }
 
-PY_GETTER(get_outer, rf_composite, body,
+PY_GETTER(get_outer, self, rf_composite, body,
           py_view_i32(self, body->outer, 1, (npy_intp[]){body->n_outer}))
-PY_GETTER(get_n_blocks, rf_composite, b, PyLong_FromLong(b->n_blocks))
-PY_GETTER(get_bytes, rf_composite, b, PyLong_FromLongLong(rf_composite_bytes(b)))
+PY_GETTER(get_n_blocks, self, rf_composite, b, PyLong_FromLong(b->n_blocks))
+PY_GETTER(get_bytes, self, rf_composite, b, PyLong_FromLongLong(rf_composite_bytes(b)))
 
 static PyMethodDef methods[] = {
     {"evaluate", evaluate, METH_VARARGS, evaluate_doc},

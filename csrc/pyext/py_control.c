@@ -230,9 +230,9 @@ static PyObject *get_means(PyObject *self, void *closure) {
   return out;
 }
 
-PY_GETTER(get_rank, rf_control, c, PyLong_FromLong(c->rank))
-PY_GETTER(get_n_fields, rf_control, c, PyLong_FromLong(c->n_fields))
-PY_GETTER(get_bytes, rf_control, c, PyLong_FromLongLong(rf_control_bytes(c)))
+PY_GETTER(get_rank, self, rf_control, c, PyLong_FromLong(c->rank))
+PY_GETTER(get_n_fields, self, rf_control, c, PyLong_FromLong(c->n_fields))
+PY_GETTER(get_bytes, self, rf_control, c, PyLong_FromLongLong(rf_control_bytes(c)))
 
 PyDoc_STRVAR(
     parts_doc,

@@ -207,8 +207,8 @@ done:
   return result;
 }
 
-PY_GETTER(get_r, rf_damping, d, PyLong_FromLong(d->r))
-PY_GETTER(get_coefficients, rf_damping, d,
+PY_GETTER(get_r, self, rf_damping, d, PyLong_FromLong(d->r))
+PY_GETTER(get_coefficients, self, rf_damping, d,
           py_view_f64(self, d->gram, 1, (npy_intp[]){(npy_intp)d->count}))
 
 static PyMethodDef methods[] = {

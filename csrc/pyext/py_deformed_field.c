@@ -58,9 +58,10 @@ static PyObject *deformed_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   rf_deformed_field *made = NULL;
   rf_error err = {0};
   rf_status st;
-  PY_WITHOUT_GIL(st =
-                     rf_deformed_field_create((int32_t)n_domains, fields, first.data, model, mesh,
-                                              embedding, points.data, &set, &run.run, &made, &err));
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_deformed_field_create((int32_t)n_domains, fields, first.data, model, mesh, embedding,
+                                points.data, &set, &run.run, &made, &err);
+  Py_END_ALLOW_THREADS
   // the deformed field borrows the fields at rest
   self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, made, release, fields_obj);
 done:
@@ -152,7 +153,7 @@ static PyObject *project(PyObject *self, PyObject *args) {
   return py_project(args, f, "proxies", "forces", f->n_proxies, f->r, push);
 }
 
-PY_GETTER(get_motion, rf_deformed_field, f,
+PY_GETTER(get_motion, self, rf_deformed_field, f,
           py_view_f64(self, f->modes, 3, (npy_intp[]){f->n_proxies, f->r, 12}))
 
 static PyGetSetDef getset[] = {

@@ -46,13 +46,13 @@ static PyObject *embedding_new(PyTypeObject *type, PyObject *args, PyObject *kwa
   return self;
 }
 
-PY_GETTER(get_elements, rf_embedding, e,
+PY_GETTER(get_elements, self, rf_embedding, e,
           py_view_i32(self, e->element, 1, (npy_intp[]){e->n_points}))
-PY_GETTER(get_nodes, rf_embedding, e,
+PY_GETTER(get_nodes, self, rf_embedding, e,
           py_view_i32(self, e->node, 2, (npy_intp[]){e->n_points, e->corners}))
-PY_GETTER(get_weights, rf_embedding, e,
+PY_GETTER(get_weights, self, rf_embedding, e,
           py_view_f64(self, e->weight, 2, (npy_intp[]){e->n_points, e->corners}))
-PY_GETTER(get_distance, rf_embedding, e,
+PY_GETTER(get_distance, self, rf_embedding, e,
           py_view_f64(self, e->distance, 1, (npy_intp[]){e->n_points}))
 
 static PyGetSetDef embedding_getset[] = {

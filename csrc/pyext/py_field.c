@@ -441,7 +441,7 @@ static PyObject *get_error(PyObject *self, void *unused) {
   return PyFloat_FromDouble(g ? g->error : 0.0);
 }
 
-PY_GETTER(get_parts, rf_field, f, PyLong_FromLong(f->n_parts))
+PY_GETTER(get_parts, self, rf_field, f, PyLong_FromLong(f->n_parts))
 
 static PyObject *get_bounds(PyObject *self, void *unused) {
   (void)unused;

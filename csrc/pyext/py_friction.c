@@ -129,9 +129,7 @@ typedef struct problem {
 
 static void release(problem *p) {
   PY_IN_RELEASE(&p->matrix, &p->free, &p->mu, &p->start);
-  Py_XDECREF(p->force);
-  Py_XDECREF(p->gap);
-  Py_XDECREF(p->state);
+  PY_XDECREF(p->force, p->gap, p->state);
 }
 
 static int convert(problem *p, PyObject *const object[4]) {

@@ -226,9 +226,10 @@ static PyObject *graded(PyObject *module, PyObject *mesh_obj, PyObject *progress
   int32_t *original = NULL;
   rf_error err = {0};
   rf_status st;
-  PY_WITHOUT_GIL(st = tets
-                          ? rf_mesh_grade_tets(cubes, set->layers, &run.run, &made, &original, &err)
-                          : rf_mesh_grade(cubes, set, &run.run, &made, &original, &err));
+  Py_BEGIN_ALLOW_THREADS
+  st = tets ? rf_mesh_grade_tets(cubes, set->layers, &run.run, &made, &original, &err)
+            : rf_mesh_grade(cubes, set, &run.run, &made, &original, &err);
+  Py_END_ALLOW_THREADS
   const npy_intp n = st < 0 ? 0 : made->n_nodes;
   PyObject *mesh = wrap(state, st, &err, made), *nodes = mesh ? py_new_i32(1, &n) : NULL;
   if (nodes) memcpy(py_i32(nodes), original, (size_t)n * sizeof *original);

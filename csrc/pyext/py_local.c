@@ -56,23 +56,15 @@ static PyObject *local_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                          .r = (int32_t)basis.shape[2],
                                          .basis = basis.data,
                                          .stiffness = stiffness.data};
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_contact_local_create(&set, &run.run, &local, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_contact_local_create(&set, &run.run, &local, &err));
   self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, local, release, NULL);
 done:
-  py_in_release(&places);
-  py_in_release(&weights);
-  py_in_release(&basis);
-  py_in_release(&stiffness);
+  PY_IN_RELEASE(&places, &weights, &basis, &stiffness);
   return self;
 }
 
-static PyObject *get_lacking(PyObject *self, void *unused) {
-  (void)unused;
-  const rf_contact_local *l = self_local(self);
-  return py_view_f64(self, l->lacking, 1, (npy_intp[]){l->n_points});
-}
+PY_GETTER(get_lacking, self, rf_contact_local, l,
+          py_view_f64(self, l->lacking, 1, (npy_intp[]){l->n_points}))
 
 static PyObject *get_bytes(PyObject *self, void *unused) {
   (void)unused;
@@ -121,13 +113,11 @@ static PyObject *displacement(PyObject *self, PyObject *args) {
   out = py_new_f64(2, (npy_intp[]){l->n_points, 3});
   if (!out) goto done;
   double *u = py_f64(out);
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_contact_local_displace(l, (int32_t)points.shape[0], points.data, forces.data, u, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_contact_local_displace(l, (int32_t)points.shape[0], points.data,
+                                                forces.data, u, &err));
   out = py_result(py_state_of_object(self), st, &err, out);
 done:
-  py_in_release(&points);
-  py_in_release(&forces);
+  PY_IN_RELEASE(&points, &forces);
   return out;
 }
 
@@ -188,12 +178,7 @@ static PyObject *add_second(PyObject *self, PyObject *args) {
   Py_END_ALLOW_THREADS
   out = py_result(state, st, &err, Py_NewRef(Py_None));
 done:
-  py_in_release(&nodes);
-  py_in_release(&weights);
-  py_in_release(&directions);
-  py_in_release(&places);
-  py_in_release(&basis);
-  py_in_release(&stiffness);
+  PY_IN_RELEASE(&nodes, &weights, &directions, &places, &basis, &stiffness);
   return out;
 }
 
@@ -230,8 +215,7 @@ static PyObject *second(PyObject *self, PyObject *args) {
     memset(py_f64(out), 0, (size_t)(points.shape[0] * points.shape[0]) * sizeof(double));
 done:
   rf_free(near);
-  py_in_release(&points);
-  py_in_release(&forces);
+  PY_IN_RELEASE(&points, &forces);
   return out;
 }
 

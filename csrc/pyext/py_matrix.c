@@ -104,8 +104,9 @@ static PyObject *csc_product(PyObject *module, PyObject *args) {
   double *y = py_f64(result);
   rf_error err = {0};
   rf_status st;
-  PY_WITHOUT_GIL(st =
-                     rf_csc_multiply(&matrix.view, &run.run, (int32_t)x.shape[1], x.data, y, &err));
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_csc_multiply(&matrix.view, &run.run, (int32_t)x.shape[1], x.data, y, &err);
+  Py_END_ALLOW_THREADS
   if (st < 0) {
     Py_CLEAR(result);
     py_raise(state, st, &err);

@@ -69,10 +69,11 @@ done:
   return result;
 }
 
-PY_GETTER(get_nodes, rf_mesh, m, py_view_f64(self, m->nodes, 2, (npy_intp[]){m->n_nodes, 3}))
-PY_GETTER(get_elements, rf_mesh, m,
+PY_GETTER(get_nodes, self, rf_mesh, m, py_view_f64(self, m->nodes, 2, (npy_intp[]){m->n_nodes, 3}))
+PY_GETTER(get_elements, self, rf_mesh, m,
           py_view_i32(self, m->elements, 2, (npy_intp[]){m->n_elements, (npy_intp)m->type}))
-PY_GETTER(get_regions, rf_mesh, m, py_view_i32(self, m->regions, 1, (npy_intp[]){m->n_elements}))
+PY_GETTER(get_regions, self, rf_mesh, m,
+          py_view_i32(self, m->regions, 1, (npy_intp[]){m->n_elements}))
 
 static PyGetSetDef mesh_getset[] = {
     {"nodes", get_nodes, NULL, "Rest positions in m, read-only (n, 3).", NULL},
@@ -235,8 +236,10 @@ static PyObject *voxelize(PyObject *module, PyObject *args) {
   int resolution, fill;
   double expand;
   py_run run;
-  py_surface in;
-  if (py_surface_args(state, args, &in, &run, "ipd:voxelize", &resolution, &fill, &expand) == 0) {
+  py_surface in = {0};
+  if (PyArg_ParseTuple(args, "OOipdOi:voxelize", PY_SURFACE_ARGS(in), &resolution, &fill, &expand,
+                       PY_RUN_ARGS(in)) &&
+      py_surface_take(state, &in, &run) == 0) {
     const rf_voxel_settings set = {.resolution = resolution, .expand = expand, .fill = fill != 0};
     rf_mesh *mesh = NULL;
     rf_voxel_report report = {0};

@@ -13,9 +13,9 @@ typedef struct py_object {
 } py_object;
 
 static inline void *py_held(PyObject *self) { return ((py_object *)self)->held; }
-// Defines the getter `name` of an attribute that never changes: a value by `held`, a const type *,
-// and `self`.
-#define PY_GETTER(name, type, held, ...)                \
+// Defines the getter `name` of an attribute that never changes: a value by the object `self` and
+// `held`, a const type *.
+#define PY_GETTER(name, self, type, held, ...)          \
   static PyObject *name(PyObject *self, void *unused) { \
     (void)unused;                                       \
     const type *held = py_held(self);                   \

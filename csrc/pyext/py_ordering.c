@@ -130,9 +130,7 @@ static PyObject *ordering_counts(PyObject *module, PyObject *args) {
   const npy_intp n = matrix.view.cols;
   if (py_in_i32(&permutation, given, "permutation", 1, &n, 0, (int32_t)n - 1) < 0) goto done;
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_ordering_count(&matrix.view, permutation.data, &counts, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_ordering_count(&matrix.view, permutation.data, &counts, &err));
   if (st < 0)
     py_raise(state, st, &err);
   else

@@ -152,7 +152,7 @@ static PyObject *arrays(PyObject *self, PyObject *unused) {
   return result;
 }
 
-PY_GETTER(get_volumes, rf_reduced_parts, p,
+PY_GETTER(get_volumes, self, rf_reduced_parts, p,
           py_view_f64(self, p->volume, 1, (npy_intp[]){p->n_materials}))
 
 static PyGetSetDef getset[] = {

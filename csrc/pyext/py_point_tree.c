@@ -154,9 +154,11 @@ static PyObject *get_parents(PyObject *self, void *unused) {
   return out;
 }
 
-PY_GETTER(get_order, rf_point_tree, t, py_view_i32(self, t->point, 1, (npy_intp[]){t->n_points}))
-PY_GETTER(get_counts, rf_point_tree, t, py_view_i32(self, t->count, 1, (npy_intp[]){t->n_levels}))
-PY_GETTER(get_r, rf_point_tree, t, PyLong_FromLong(t->r))
+PY_GETTER(get_order, self, rf_point_tree, t,
+          py_view_i32(self, t->point, 1, (npy_intp[]){t->n_points}))
+PY_GETTER(get_counts, self, rf_point_tree, t,
+          py_view_i32(self, t->count, 1, (npy_intp[]){t->n_levels}))
+PY_GETTER(get_r, self, rf_point_tree, t, PyLong_FromLong(t->r))
 
 static PyGetSetDef getset[] = {
     {"parents", get_parents, NULL, "Parent of each point (index in the shell), -1: none (n,).",

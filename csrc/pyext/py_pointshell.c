@@ -224,10 +224,11 @@ static PyObject *shell_uniformity(PyObject *module, PyObject *args) {
   long long samples;
   rf_level_set level = {0};
   py_run run;
-  py_surface in;
+  py_surface in = {0};
   py_in points = {0}, normals = {0};
-  if (py_surface_args(state, args, &in, &run, "OdOOL:shell_uniformity", &field_obj, &level.value,
-                      &points_obj, &normals_obj, &samples) == 0 &&
+  if (PyArg_ParseTuple(args, "OOOdOOLOi:shell_uniformity", PY_SURFACE_ARGS(in), &field_obj,
+                       &level.value, &points_obj, &normals_obj, &samples, PY_RUN_ARGS(in)) &&
+      py_surface_take(state, &in, &run) == 0 &&
       (field_obj == Py_None || (level.field = py_field_get(state, field_obj))) &&
       take_points(state, &points, points_obj, "points", PY_ANY) == 0 &&
       take_points(state, &normals, normals_obj, "normals", points.shape[0]) == 0) {
@@ -264,10 +265,11 @@ static PyObject *shell_areas(PyObject *module, PyObject *args) {
   int samples;
   unsigned long long seed;
   py_run run;
-  py_surface in;
+  py_surface in = {0};
   py_in points = {0}, normals = {0};
-  if (py_surface_args(state, args, &in, &run, "OOiK:shell_areas", &points_obj, &normals_obj,
-                      &samples, &seed) == 0 &&
+  if (PyArg_ParseTuple(args, "OOOOiKOi:shell_areas", PY_SURFACE_ARGS(in), &points_obj, &normals_obj,
+                       &samples, &seed, PY_RUN_ARGS(in)) &&
+      py_surface_take(state, &in, &run) == 0 &&
       take_points(state, &points, points_obj, "points", PY_ANY) == 0 &&
       take_points(state, &normals, normals_obj, "normals", points.shape[0]) == 0)
     result = py_new_f64(1, (npy_intp[]){points.shape[0]});
@@ -318,8 +320,10 @@ static PyObject *shell_from_voxels(PyObject *module, PyObject *args) {
   int resolution;
   double expand;
   py_run run;
-  py_surface in;
-  if (py_surface_args(state, args, &in, &run, "id:shell_from_voxels", &resolution, &expand) == 0) {
+  py_surface in = {0};
+  if (PyArg_ParseTuple(args, "OOidOi:shell_from_voxels", PY_SURFACE_ARGS(in), &resolution, &expand,
+                       PY_RUN_ARGS(in)) &&
+      py_surface_take(state, &in, &run) == 0) {
     rf_shell_points s = {0};
     rf_error err = {0};
     rf_status st;
@@ -339,8 +343,10 @@ static PyObject *shell_from_depth_cube(PyObject *module, PyObject *args) {
   PyObject *result = NULL;
   int resolution;
   py_run run;
-  py_surface in;
-  if (py_surface_args(state, args, &in, &run, "i:shell_from_depth_cube", &resolution) == 0) {
+  py_surface in = {0};
+  if (PyArg_ParseTuple(args, "OOiOi:shell_from_depth_cube", PY_SURFACE_ARGS(in), &resolution,
+                       PY_RUN_ARGS(in)) &&
+      py_surface_take(state, &in, &run) == 0) {
     rf_shell_points s = {0};
     rf_error err = {0};
     rf_status st;
@@ -358,9 +364,11 @@ static PyObject *shell_normals(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *points_obj, *result = NULL;
   py_run run;
-  py_surface in;
+  py_surface in = {0};
   py_in points = {0};
-  if (py_surface_args(state, args, &in, &run, "O:shell_normals", &points_obj) == 0 &&
+  if (PyArg_ParseTuple(args, "OOOOi:shell_normals", PY_SURFACE_ARGS(in), &points_obj,
+                       PY_RUN_ARGS(in)) &&
+      py_surface_take(state, &in, &run) == 0 &&
       take_points(state, &points, points_obj, "points", PY_ANY) == 0)
     result = py_new_f64(2, points.shape);
   if (result) {
@@ -439,9 +447,7 @@ static PyObject *shell_blend(PyObject *module, PyObject *args) {
   int32_t *number = py_i32(out[0]);
   double *weight = py_f64(out[1]);
   double(*change)[3] = changes ? (double(*)[3])py_f64(out[2]) : NULL;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_shell_blend(&points, &places, &run.run, number, weight, change, &err);
-  Py_END_ALLOW_THREADS
+  PY_WITHOUT_GIL(st = rf_shell_blend(&points, &places, &run.run, number, weight, change, &err));
   result =
       st < 0 ? py_raise(state, st, &err) : PyTuple_Pack(changes ? 3 : 2, out[0], out[1], out[2]);
 done:

@@ -136,8 +136,8 @@ static PyObject *project(PyObject *self, PyObject *args) {
   return answer(self, args, PROJECTION, 1, (npy_intp[]){self_model(self)->r});
 }
 
-PY_GETTER(get_r, rf_projected, m, PyLong_FromLong(m->r))
-PY_GETTER(get_mass, rf_projected, m, py_view_f64(self, m->mass, 2, (npy_intp[]){m->r, m->r}))
+PY_GETTER(get_r, self, rf_projected, m, PyLong_FromLong(m->r))
+PY_GETTER(get_mass, self, rf_projected, m, py_view_f64(self, m->mass, 2, (npy_intp[]){m->r, m->r}))
 
 static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, py_source *s) {
   const rf_projected *model = py_projected_get(state, system);

@@ -262,10 +262,10 @@ done:
   return out;
 }
 
-PY_GETTER(get_r, rf_reduced, m, PyLong_FromLong(m->r))
-PY_GETTER(get_basis, rf_reduced, m,
+PY_GETTER(get_r, self, rf_reduced, m, PyLong_FromLong(m->r))
+PY_GETTER(get_basis, self, rf_reduced, m,
           py_view_f64(self, m->basis, 3, (npy_intp[]){m->r, m->n_nodes, 3}))
-PY_GETTER(get_mass, rf_reduced, m, py_view_f64(self, m->mass, 2, (npy_intp[]){m->r, m->r}))
+PY_GETTER(get_mass, self, rf_reduced, m, py_view_f64(self, m->mass, 2, (npy_intp[]){m->r, m->r}))
 static PyObject *get_coefficients(PyObject *self, void *unused) {
   (void)unused;
   const rf_polynomial *p = self_model(self)->polynomial;
@@ -283,8 +283,8 @@ static PyObject *get_cubature(PyObject *self, void *unused) {
                        py_view_f64(self, c->weight, 1, &p), py_view_i32(self, c->material, 1, &p),
                        linear);
 }
-PY_GETTER(get_simd, rf_reduced, m, PyLong_FromLong(rf_reduced_simd(m)))
-PY_GETTER(get_stream_bytes, rf_reduced, m,
+PY_GETTER(get_simd, self, rf_reduced, m, PyLong_FromLong(rf_reduced_simd(m)))
+PY_GETTER(get_stream_bytes, self, rf_reduced, m,
           PyLong_FromLongLong((int64_t)sizeof(double) *
                               (m->polynomial ? m->polynomial->stream_count
                                              : (int64_t)rf_reduced_step_numbers(m))))

@@ -93,7 +93,7 @@ static PyObject *project(PyObject *self, PyObject *args) {
   return py_project(args, s, "where", "force", s->n_points, s->r, push);
 }
 
-PY_GETTER(get_motion, rf_skin, s,
+PY_GETTER(get_motion, self, rf_skin, s,
           py_view_f64(self, s->motion, 3, (npy_intp[]){s->n_points, 3, s->r}))
 
 static PyObject *get_tilt(PyObject *self, void *unused) {

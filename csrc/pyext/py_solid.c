@@ -463,15 +463,16 @@ static PyObject *get_mesh(PyObject *self, void *unused) {
   return Py_NewRef(((py_object *)self)->kept);
 }
 
-PY_GETTER(get_fixed, rf_solid, s, py_view_i32(self, s->fixed, 1, (npy_intp[]){s->n_fixed}))
-PY_GETTER(get_free, rf_solid, s, py_view_i32(self, s->free, 1, (npy_intp[]){s->n_free}))
-PY_GETTER(get_lumped, rf_solid, s, py_view_f64(self, s->lumped, 1, (npy_intp[]){s->mesh->n_nodes}))
-PY_GETTER(get_steps_lumped, rf_solid, s, PyBool_FromLong(rf_solid_steps_lumped(s)))
-PY_GETTER(get_volume, rf_solid, s, PyFloat_FromDouble(s->total_volume))
-PY_GETTER(get_n_gauss, rf_solid, s, PyLong_FromLong(s->n_gauss))
-PY_GETTER(get_congruent, rf_solid, s, PyBool_FromLong(s->congruent))
-PY_GETTER(get_simd, rf_solid, s, PyLong_FromLong(s->simd))
-PY_GETTER(get_entries, rf_solid, s, PyLong_FromLong(s->graph.ptr[s->mesh->n_nodes]))
+PY_GETTER(get_fixed, self, rf_solid, s, py_view_i32(self, s->fixed, 1, (npy_intp[]){s->n_fixed}))
+PY_GETTER(get_free, self, rf_solid, s, py_view_i32(self, s->free, 1, (npy_intp[]){s->n_free}))
+PY_GETTER(get_lumped, self, rf_solid, s,
+          py_view_f64(self, s->lumped, 1, (npy_intp[]){s->mesh->n_nodes}))
+PY_GETTER(get_steps_lumped, self, rf_solid, s, PyBool_FromLong(rf_solid_steps_lumped(s)))
+PY_GETTER(get_volume, self, rf_solid, s, PyFloat_FromDouble(s->total_volume))
+PY_GETTER(get_n_gauss, self, rf_solid, s, PyLong_FromLong(s->n_gauss))
+PY_GETTER(get_congruent, self, rf_solid, s, PyBool_FromLong(s->congruent))
+PY_GETTER(get_simd, self, rf_solid, s, PyLong_FromLong(s->simd))
+PY_GETTER(get_entries, self, rf_solid, s, PyLong_FromLong(s->graph.ptr[s->mesh->n_nodes]))
 
 static PyGetSetDef solid_getset[] = {
     {"mesh", get_mesh, NULL, "The _core.Mesh.", NULL},

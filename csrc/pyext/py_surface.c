@@ -1,7 +1,6 @@
 // Surfaces as arguments, and the functions on them that need no type.
 #include "pyext/py_surface.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -29,24 +28,9 @@ int py_in_surface(py_state *state, py_surface *in, PyObject *vertices, PyObject 
   return 0;
 }
 
-int py_surface_args(py_state *state, PyObject *args, py_surface *in, py_run *run,
-                    const char *format, ...) {
-  const Py_ssize_t n = PyTuple_GET_SIZE(args);
-  *in = (py_surface){0};
-  PyObject *between = n < 4 ? NULL : PyTuple_GetSlice(args, 2, n - 2);
-  if (n < 4)
-    PyErr_Format(PyExc_TypeError, "%s takes at least 4 arguments, got %zd", strchr(format, ':') + 1,
-                 n);
-  if (!between) return -1;
-  va_list addresses;
-  va_start(addresses, format);
-  int threads;
-  const int good = PyArg_VaParse(between, format, addresses) &&
-                   PyArg_Parse(PyTuple_GET_ITEM(args, n - 1), "i", &threads);
-  va_end(addresses);
-  Py_DECREF(between);
-  if (!good || py_run_init(state, run, PyTuple_GET_ITEM(args, n - 2), threads) < 0) return -1;
-  return py_in_surface(state, in, PyTuple_GET_ITEM(args, 0), PyTuple_GET_ITEM(args, 1));
+int py_surface_take(py_state *state, py_surface *in, py_run *run) {
+  if (py_run_init(state, run, in->progress_arg, in->threads_arg) < 0) return -1;
+  return py_in_surface(state, in, in->vertices_arg, in->triangles_arg);
 }
 
 void py_surface_release(py_surface *in) { PY_IN_RELEASE(&in->vertices, &in->triangles); }
@@ -241,8 +225,10 @@ static PyObject *surface_crossings(PyObject *module, PyObject *args) {
   PyObject *result = NULL;
   int all;
   py_run run;
-  py_surface in;
-  if (py_surface_args(state, args, &in, &run, "p:surface_crossings", &all) == 0) {
+  py_surface in = {0};
+  if (PyArg_ParseTuple(args, "OOpOi:surface_crossings", PY_SURFACE_ARGS(in), &all,
+                       PY_RUN_ARGS(in)) &&
+      py_surface_take(state, &in, &run) == 0) {
     rf_crossings found = {0};
     rf_closest *closest = NULL;
     bool meet = false, cross = false;
@@ -276,8 +262,9 @@ static PyObject *surface_bounds_solid(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *result = NULL;
   py_run run;
-  py_surface in;
-  if (py_surface_args(state, args, &in, &run, ":surface_bounds_solid") == 0) {
+  py_surface in = {0};
+  if (PyArg_ParseTuple(args, "OOOi:surface_bounds_solid", PY_SURFACE_ARGS(in), PY_RUN_ARGS(in)) &&
+      py_surface_take(state, &in, &run) == 0) {
     rf_closest *closest = NULL;
     bool solid = false;
     rf_error err = {0};

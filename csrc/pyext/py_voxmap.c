@@ -56,8 +56,10 @@ static PyObject *build(PyObject *module, PyObject *args) {
   int resolution;
   double expand;
   py_run run;
-  py_surface in;
-  if (py_surface_args(state, args, &in, &run, "id:voxmap_build", &resolution, &expand) == 0) {
+  py_surface in = {0};
+  if (PyArg_ParseTuple(args, "OOidOi:voxmap_build", PY_SURFACE_ARGS(in), &resolution, &expand,
+                       PY_RUN_ARGS(in)) &&
+      py_surface_take(state, &in, &run) == 0) {
     rf_voxmap *map = NULL;
     rf_error err = {0};
     rf_status st;
@@ -102,9 +104,10 @@ static PyObject *at(PyObject *self, PyObject *points_obj) {
   return out;
 }
 
-PY_GETTER(get_origin, rf_voxmap, m, py_view_f64(self, m->origin, 1, (npy_intp[]){3}))
-PY_GETTER(get_edge, rf_voxmap, m, PyFloat_FromDouble(m->edge))
-PY_GETTER(get_shape, rf_voxmap, m, Py_BuildValue("(iii)", (int)m->n[0], (int)m->n[1], (int)m->n[2]))
+PY_GETTER(get_origin, self, rf_voxmap, m, py_view_f64(self, m->origin, 1, (npy_intp[]){3}))
+PY_GETTER(get_edge, self, rf_voxmap, m, PyFloat_FromDouble(m->edge))
+PY_GETTER(get_shape, self, rf_voxmap, m,
+          Py_BuildValue("(iii)", (int)m->n[0], (int)m->n[1], (int)m->n[2]))
 
 static PyGetSetDef voxmap_getset[] = {
     {"origin", get_origin, NULL, "Low corner of the grid, read-only (3,).", NULL},

@@ -19,9 +19,11 @@ static PyObject *surface_winding(PyObject *module, PyObject *args) {
   PyObject *points, *out = NULL;
   int outward;
   py_run run;
-  py_surface in;
+  py_surface in = {0};
   py_in p = {0};
-  if (py_surface_args(state, args, &in, &run, "Op:surface_winding", &points, &outward) == 0 &&
+  if (PyArg_ParseTuple(args, "OOOpOi:surface_winding", PY_SURFACE_ARGS(in), &points, &outward,
+                       PY_RUN_ARGS(in)) &&
+      py_surface_take(state, &in, &run) == 0 &&
       py_in_f64(&p, points, "points", 2, (npy_intp[]){PY_ANY, 3}) == 0 &&
       (out = py_new_f64(1, p.shape))) {
     double *to = py_f64(out);
@@ -48,9 +50,10 @@ static PyObject *surface_reversed(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *result = NULL;
   py_run run;
-  py_surface in;
+  py_surface in = {0};
   uint8_t *reversed = NULL;
-  if (py_surface_args(state, args, &in, &run, ":surface_reversed") == 0) {
+  if (PyArg_ParseTuple(args, "OOOi:surface_reversed", PY_SURFACE_ARGS(in), PY_RUN_ARGS(in)) &&
+      py_surface_take(state, &in, &run) == 0) {
     const int32_t n = in.view.n_triangles;
     rf_error err = {0};
     rf_status st = RF_ERR_MEMORY;
@@ -99,8 +102,9 @@ static PyObject *surface_holes(PyObject *module, PyObject *args) {
   PyObject *result = NULL;
   int fill;
   py_run run;
-  py_surface in;
-  if (py_surface_args(state, args, &in, &run, "p:surface_holes", &fill) == 0) {
+  py_surface in = {0};
+  if (PyArg_ParseTuple(args, "OOpOi:surface_holes", PY_SURFACE_ARGS(in), &fill, PY_RUN_ARGS(in)) &&
+      py_surface_take(state, &in, &run) == 0) {
     rf_holes holes;
     rf_error err = {0};
     rf_status st;

@@ -83,11 +83,7 @@ static PyObject *add_shape(PyObject *self, PyObject *args) {
   shape.each = each.data;
   if (keep(self, tree_obj) < 0 || keep(self, field_obj) < 0 || keep(self, local_obj) < 0) goto done;
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  st = rf_multibody_add_shape(py_held(self), &shape, &err);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, st = rf_multibody_add_shape(py_held(self), &shape, &err));
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
   py_in_release(&each);
@@ -137,15 +133,10 @@ static PyObject *add_fixed(PyObject *self, PyObject *args) {
   memcpy(pose.position_m, place.data, sizeof pose.position_m);
   memcpy(pose.quaternion, turn.data, sizeof pose.quaternion);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  st = rf_multibody_add_fixed(py_held(self), &pose, shape, friction, &err);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, st = rf_multibody_add_fixed(py_held(self), &pose, shape, friction, &err));
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
-  py_in_release(&place);
-  py_in_release(&turn);
+  PY_IN_RELEASE(&place, &turn);
   return result;
 }
 
@@ -190,11 +181,7 @@ static PyObject *arrays(npy_intp rows, int count, const npy_intp *columns, doubl
 
 static int32_t count_of(PyObject *self) {
   int32_t n;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  n = rf_multibody_count(py_held(self));
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, n = rf_multibody_count(py_held(self)));
   return n;
 }
 
@@ -260,11 +247,7 @@ static PyObject *nodes(PyObject *self, PyObject *args) {
   PyObject *out = py_new_f64(2, (npy_intp[]){body->model->n_nodes, 3});
   if (!out) return NULL;
   double *x = py_f64(out);
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  rf_free_body_nodes(body, x);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, rf_free_body_nodes(body, x));
   return out;
 }
 
@@ -299,11 +282,7 @@ static PyObject *dimple(PyObject *self, PyObject *args) {
   PyObject *out = py_new_f64(2, (npy_intp[]){local->n_points, 3});
   if (!out) return NULL;
   double *u = py_f64(out);
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  rf_multibody_dimple_displacements(c, number, u);
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, rf_multibody_dimple_displacements(c, number, u));
   return out;
 }
 
@@ -357,11 +336,7 @@ PyDoc_STRVAR(report_doc,
 static PyObject *report(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_multibody_report r;
-  Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  r = *rf_multibody_reported(py_held(self));
-  py_unlock(self);
-  Py_END_ALLOW_THREADS
+  PY_UNDER_LOCK(self, r = *rf_multibody_reported(py_held(self)));
   return Py_BuildValue("(LiiLLdidLdiddiiLiid(ddd)dii)", (long long)r.steps, (int)r.candidates,
                        (int)r.pairs, (long long)r.points, (long long)r.passed, r.depth_m,
                        (int)r.iterations, r.residual, (long long)r.unconverged, r.fastest,
@@ -402,11 +377,7 @@ static PyObject *contacts(PyObject *self, PyObject *unused) {
   }
   out = PyTuple_Pack(5, bodies, points, depths, forces, torques);
 done:
-  Py_XDECREF(bodies);
-  Py_XDECREF(points);
-  Py_XDECREF(depths);
-  Py_XDECREF(forces);
-  Py_XDECREF(torques);
+  PY_XDECREF(bodies, points, depths, forces, torques);
   rf_free(pairs);
   return out;
 }
@@ -468,8 +439,7 @@ static PyObject *broad_pairs(PyObject *module, PyObject *args) {
 release:
   rf_broad_free(&broad);
   rf_free(spheres);
-  py_in_release(&centres);
-  py_in_release(&radii);
+  PY_IN_RELEASE(&centres, &radii);
   return out;
 }
 

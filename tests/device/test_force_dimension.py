@@ -11,7 +11,7 @@ import reducedfem as rf
 from bridges import FORCE, LOW, session
 from drivers import DHD_FUNCTIONS, let_go
 from moments import LONG, wait_until
-from turns import rotation
+from turns import rotation, unit
 
 
 def test_force_dimension_is_read_and_written(ball, dhd):
@@ -29,7 +29,7 @@ def test_force_dimension_is_read_and_written(ball, dhd):
     rng = np.random.default_rng(5)
     turns = [*rng.normal(size=(20, 4)), *np.eye(4), *np.roll(np.eye(4), 1, axis=0) + np.eye(4)]
     for quaternion in turns:
-        expected = rotation(quaternion)
+        expected = rotation(unit(quaternion))
         dhd.reals("rotation", 9)[:] = expected.ravel()
         found = made.run(1).array["device_quaternion"][0]
         assert np.allclose(rotation(found), expected, rtol=0, atol=1e-14)

@@ -10,7 +10,7 @@ import pytest
 
 import reducedfem as rf
 from failures import fail_each_allocation
-from turns import rotation
+from turns import rotation, unit
 
 ndimage = pytest.importorskip("scipy.ndimage")
 
@@ -22,7 +22,7 @@ QUADS = np.array(
 def box_surface(half, turn=(1.0, 0.0, 0.0, 0.0)):
     corners = np.array([[x, y, z] for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)], float)
     triangles = np.vstack([QUADS[:, [0, 1, 2]], QUADS[:, [0, 2, 3]]])
-    return rf.Surface(corners * half @ rotation(turn).T, triangles)
+    return rf.Surface(corners * half @ rotation(unit(turn)).T, triangles)
 
 
 def ball_shell(n, radius, centre=(0.0, 0.0, 0.0)):
@@ -173,7 +173,7 @@ def test_one_point_crosses_the_layer():
         assert out.inside == (height < 6.0)
 
 
-TURN = (0.95, 0.1, 0.25, -0.15)
+TURN = unit([0.95, 0.1, 0.25, -0.15])
 HALF = np.array([0.5, 0.4, 0.3])
 
 

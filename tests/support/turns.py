@@ -33,11 +33,17 @@ def skew(v):
     return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
+def unit(q):
+    """Return a quaternion of length 1."""
+    return np.asarray(q) / np.linalg.norm(q)
+
+
 def rotation(q):
-    """Return the matrix of a quaternion of any length."""
+    """Return the matrix of a quaternion, which must be of length 1, as all of the core are."""
     q = np.asarray(q, dtype=float)
+    assert abs(q @ q - 1.0) < 1e-12
     cross = skew(q[1:])
-    return np.eye(3) + 2.0 / (q @ q) * (q[0] * cross + cross @ cross)
+    return np.eye(3) + 2.0 * (q[0] * cross + cross @ cross)
 
 
 def turn(vector):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.base.check import did_you_mean, number, reals, rotations
+from reducedfem.base.check import did_you_mean, positive, reals, rotations
 from reducedfem.errors import InputError, InputTypeError
 
 __all__ = ["UNITS", "metres_per_unit", "rotation_matrix", "scale_factors"]
@@ -22,12 +22,9 @@ def metres_per_unit(scale: float | str) -> float:
             raise InputError(f"{_MUST}, got {scale!r}{did_you_mean(scale, UNITS)}")
         return UNITS[scale]
     try:
-        factor = number(scale, "scale")
+        return positive(scale, "scale")
     except InputTypeError:
         raise InputTypeError(f"{_MUST}, got {type(scale).__name__}") from None
-    if not factor > 0.0:
-        raise InputError(f"scale must be positive, got {factor:g}")
-    return factor
 
 
 def scale_factors(value: float | ArrayLike) -> NDArray[np.float64]:

@@ -39,7 +39,6 @@ __all__ = [
     "released_of",
     "require_memory",
     "shares_of",
-    "tolerance_of",
 ]
 
 NO_TRIANGLES = np.zeros((0, 3), dtype=np.int32)
@@ -285,14 +284,6 @@ def error_of_blocks(value: object, kind: str) -> float:
             f"got {error:g}"
         )
     return error
-
-
-def tolerance_of(value: object) -> float:
-    """Return the tolerance of a residual."""
-    tol = number(value, "tol")
-    if not tol > 0.0:
-        raise InputError(f"tol must be positive, got {tol:g}")
-    return tol
 
 
 def boundary_of(mesh: Mesh, nodes: NDArray[np.int64]) -> NDArray[np.int32]:

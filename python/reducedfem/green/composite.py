@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import as_array, count, field, finite_result, number
+from reducedfem.base.check import as_array, count, field, finite_result, positive
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import (
@@ -197,9 +197,7 @@ class CompositeBody:
         at = np.array(order, dtype=np.int32)
         mask, target = np.zeros((len(nodes), 3), np.uint8), np.zeros((len(nodes), 3))
         mask[at[rows], axes], target[at[rows], axes] = 1, targets
-        bound = number(tol, "tol")
-        if not bound > 0.0:
-            raise InputError(f"tol must be positive, got {bound:g}")
+        bound = positive(tol, "tol")
         start = None if u0 is None else field(u0, "u0", n)
         most = count(max_iterations, "max_iterations")
         whole = load if load is None or ties is None else ties.fold(load)

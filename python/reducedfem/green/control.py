@@ -21,11 +21,11 @@ from reducedfem.base.check import (
     require,
 )
 from reducedfem.base.frozen import owned
-from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments
 from reducedfem.green.arguments import NO_TRIANGLES, boundary_of
+from reducedfem.green.plausible import doubt_radius, doubt_turns
 from reducedfem.io import handle_files
 from reducedfem.io.saved import Saved
 from reducedfem.solid.plausible import warn_of_loose_supports
@@ -34,12 +34,6 @@ from reducedfem.solid.solid import Solid
 __all__ = ["ControlElements"]
 
 _PARAMETERS = 12  # of a handle
-MOST_TURN = 0.15  # rad in the frame, of forces of order 1
-FAR_TURN = 0.75  # of displacements of order 1
-LEAST_RADIUS = 2.0  # of forces of higher orders
-_STRETCHED = (
-    "{} of order 1 are wrong by tenths or more: they take turned handles for stretched ones"
-)
 
 
 class ControlElements(Saved):
@@ -271,12 +265,7 @@ class ControlElements(Saved):
             With extraction of order 1, a handle turns by more than 0.75 rad in the frame.
         """
         u, turns = self._core.displacement(self._coefficients(c), _extracts(rotation))
-        if turns[0] > FAR_TURN:
-            self._warn_of_turns(
-                turns,
-                "displacements of order 1 are wrong by tenths, and jump at 180 degrees, where the "
-                "frame turns over",
-            )
+        doubt_turns(turns, len(self._handles), "displacements", 2)
         return finite_result(u, "displacement", "c")
 
     def forces(
@@ -383,8 +372,7 @@ class ControlElements(Saved):
                 "Solid.strain_energy"
             )
         energy, turns, _ = self._core.measures(self._coefficients(c), _extracts(rotation))
-        if turns[0] > MOST_TURN:
-            self._warn_of_turns(turns, _STRETCHED.format("energies"))
+        doubt_turns(turns, len(self._handles), "energies", 2)
         return finite_result(energy, "energy", "c")
 
     def radius(self, c: ArrayLike) -> float:
@@ -500,35 +488,9 @@ class ControlElements(Saved):
         forces, wrench, turns, radius = self._core.forces(
             self._coefficients(c), _extracts(rotation), flag(consistent, "consistent")
         )
-        if turns[0] > MOST_TURN:
-            self._warn_of_turns(turns, _STRETCHED.format("forces"), 4)
-        if radius < LEAST_RADIUS:
-            warn(
-                f"c has a radius below {LEAST_RADIUS:g}, where forces of order {self._order} may "
-                "be wrong by tenths or more; move the handles less, or use CompositeBody or "
-                "Solid.solve_static",
-                PlausibilityWarning,
-                stacklevel=3,
-            )
+        doubt_turns(turns, len(self._handles), "forces", 3)
+        doubt_radius(radius, self._order, 3)
         return finite_result(forces, "force", "c"), finite_result(wrench, "torque", "c")
-
-    def _warn_of_turns(
-        self, turns: tuple[float, float, int, int], wrong: str, stacklevel: int = 3
-    ) -> None:
-        in_frame, degrees, first, second = turns
-        other = f"handles[{second}]" if second < len(self._handles) else "the fixed nodes"
-        how = f"turns handles[{first}] by {degrees:.0f} degrees relative to {other}"
-        if in_frame > 2.0 * np.radians(degrees):  # apart, sideways: both turn from the frame
-            how = (
-                f"moves handles so far that they turn by {np.degrees(in_frame):.0f} degrees "
-                "relative to the frame of their best fit"
-            )
-        warn(
-            f"c {how}, where {wrong}. Use order 2 or 3, CompositeBody for large turns, or "
-            "Solid.solve_static",
-            PlausibilityWarning,
-            stacklevel=stacklevel,
-        )
 
     def __repr__(self) -> str:
         h, order = len(self._handles), "" if self._order == 1 else f"order {self._order}, "

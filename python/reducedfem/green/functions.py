@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import finite_result, integer, precision, reals
+from reducedfem.base.check import finite_result, integer, positive, precision, reals
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, PlausibilityWarning
@@ -29,7 +29,6 @@ from reducedfem.green.arguments import (
     released_of,
     require_memory,
     shares_of,
-    tolerance_of,
 )
 from reducedfem.green.contacts import GreenContacts
 from reducedfem.green.contents import arrays_of, parts_of
@@ -489,7 +488,7 @@ class GreensFunctions(Saved):
         freed = released_of(self._core, released)
         load = None if force is None else load_of(self._core, force, freed)
         f, place, state, u, moved, lift, (end, residual, *_) = self._core.contact(
-            places, shares, unit, apart, mu, load, freed, tolerance_of(tol), threads()
+            places, shares, unit, apart, mu, load, freed, positive(tol, "tol"), threads()
         )
         if _ENDS[end] != "solved":
             warn(

@@ -1,4 +1,4 @@
-"""Warnings of surfaces with Green's functions whose nodes lie outside of the body."""
+"""Warnings of Green's functions and of handles: motions too large, nodes outside of the body."""
 
 from __future__ import annotations
 
@@ -13,7 +13,21 @@ from reducedfem.solid.plausible import FAR, STUDY
 from reducedfem.solid.soft_loads import softest
 from reducedfem.solid.solid import Solid
 
-__all__ = ["doubt_held", "doubt_ways", "warn_of_soft_nodes"]
+__all__ = [
+    "FAR_TURN",
+    "LEAST_RADIUS",
+    "MOST_TURN",
+    "doubt_held",
+    "doubt_radius",
+    "doubt_turns",
+    "doubt_ways",
+    "warn_of_soft_nodes",
+]
+
+# of handles, in the frame of their best fit [rad]
+MOST_TURN = 0.15  # of forces of order 1
+FAR_TURN = 0.75  # of displacements of order 1
+LEAST_RADIUS = 2.0  # of forces of higher orders
 
 _FAR = 3.0  # cells from a node at which a free solid is held to measure the softness of the node
 
@@ -50,6 +64,48 @@ def doubt_held(
         if loose and along.any():
             ways[along] -= ways[along].mean()
     doubt_ways(np.abs(ways), places, "held", stacklevel + 1)
+
+
+def doubt_turns(
+    turns: tuple[float, float, int, int], handles: int, of: str, stacklevel: int
+) -> None:
+    """Warn of handles that turn too far for displacements, forces or energies of order 1.
+
+    `turns` are those of the core: the largest in the frame [rad], the largest relative one
+    [degrees] and its two handles, the second of which may be the fixed nodes.
+    """
+    in_frame, degrees, first, second = turns
+    if in_frame <= (FAR_TURN if of == "displacements" else MOST_TURN):
+        return
+    other = f"handles[{second}]" if second < handles else "the fixed nodes"
+    how = f"turns handles[{first}] by {degrees:.0f} degrees relative to {other}"
+    if in_frame > 2.0 * np.radians(degrees):  # apart, sideways: both turn from the frame
+        how = (
+            f"moves handles so far that they turn by {np.degrees(in_frame):.0f} degrees relative "
+            "to the frame of their best fit"
+        )
+    wrong = (
+        "tenths, and jump at 180 degrees, where the frame turns over"
+        if of == "displacements"
+        else "tenths or more: they take turned handles for stretched ones"
+    )
+    warn(
+        f"c {how}, where {of} of order 1 are wrong by {wrong}. Use order 2 or 3, CompositeBody for "
+        "large turns, or Solid.solve_static",
+        PlausibilityWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def doubt_radius(radius: float, order: int, stacklevel: int) -> None:
+    """Warn of a radius of convergence that is too small for forces of order 2 or 3."""
+    if radius < LEAST_RADIUS:
+        warn(
+            f"c has a radius below {LEAST_RADIUS:g}, where forces of order {order} may be wrong by "
+            "tenths or more; move the handles less, or use CompositeBody or Solid.solve_static",
+            PlausibilityWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def warn_of_soft_nodes(green: _core.Green, solid: Solid, name: str, stacklevel: int) -> None:

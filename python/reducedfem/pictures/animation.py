@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem.base.check import flag, number
+from reducedfem.base.check import flag, number, positive
 from reducedfem.base.run import Progress, callback
 from reducedfem.drawing.films import check_film, pillow, write_film
 from reducedfem.drawing.labels import bar_height, labelled
@@ -21,7 +21,7 @@ from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.refine import refined
 from reducedfem.geometry.surface import Surface
 from reducedfem.io.atomic import as_path
-from reducedfem.pictures.subject import Model, Subject, check_motion, positive
+from reducedfem.pictures.subject import Model, Subject, check_motion
 from reducedfem.pictures.values import GivenValues, SurfaceValues
 from reducedfem.reduction.reduced import ReducedSolid
 

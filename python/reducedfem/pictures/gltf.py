@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.base.check import flag, reals
+from reducedfem.base.check import flag, positive, reals
 from reducedfem.drawing.render import upright
 from reducedfem.drawing.values import value_colours
 from reducedfem.dynamics.recorded import Motion
@@ -17,7 +17,7 @@ from reducedfem.geometry.surface import Surface
 from reducedfem.io import gltf_files
 from reducedfem.io.atomic import as_path
 from reducedfem.io.gltf_files import Animation, Shape, Target
-from reducedfem.pictures.subject import Model, Subject, positive
+from reducedfem.pictures.subject import Model, Subject
 from reducedfem.pictures.values import GivenValues, SurfaceValues
 from reducedfem.reduction.projected import ProjectedSolid
 

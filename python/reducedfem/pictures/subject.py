@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem.base.check import positive, require
+from reducedfem.base.check import require
 from reducedfem.dynamics.recorded import Motion, carried
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.embedding import Embedding
@@ -26,7 +26,6 @@ __all__ = [
     "mesh_of",
     "nodal",
     "nodal_state",
-    "positive",
     "require_made_of",
 ]
 

@@ -18,7 +18,8 @@ from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
 from reducedfem.green.composite import CompositeBody
-from reducedfem.green.control import FAR_TURN, LEAST_RADIUS, MOST_TURN, ControlElements
+from reducedfem.green.control import ControlElements
+from reducedfem.green.plausible import FAR_TURN, LEAST_RADIUS, MOST_TURN
 from reducedfem.viewer.parts import Body, Marks, Scene, fixed_nodes, split, surface_tilts
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
 from reducedfem.viewer.shown_geometry import blocks_body

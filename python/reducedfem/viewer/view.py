@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
-from reducedfem.base.check import choice, count, flag, number
+from reducedfem.base.check import choice, count, flag, number, positive
 from reducedfem.base.run import Progress
 from reducedfem.contact.contact import Contact
 from reducedfem.contact.deformed_field import DeformedField
@@ -483,9 +483,7 @@ def view(
     """
     choice(up, "up", UP)
     if stiffness is not None:
-        stiffness = number(stiffness, "stiffness")
-        if not stiffness > 0.0:
-            raise InputError(f"stiffness must be positive, got {stiffness:g}")
+        stiffness = positive(stiffness, "stiffness")
     wanted = count(port, "port", _LARGEST_PORT, least=0)
     allowed = _origins(origins)
     pixels = count(height, "height", 10000)

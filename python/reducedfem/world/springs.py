@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import number
+from reducedfem.base.check import positive
 from reducedfem.contact.local import LocalCompliance
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import InputError, InputTypeError
@@ -37,10 +37,7 @@ def stiffness_argument(stiffness: float | str) -> float | str:
             "stiffness must be 'auto' or one number [N/m] for all points, got "
             f"{type(stiffness).__name__}"
         )
-    given = number(stiffness, "stiffness")
-    if not given > 0.0:
-        raise InputError(f"stiffness must be positive, got {given:g}")
-    return given
+    return positive(stiffness, "stiffness")
 
 
 def require_linear(local: LocalCompliance) -> None:
