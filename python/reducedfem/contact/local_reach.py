@@ -21,6 +21,7 @@ _Mask = NDArray[np.bool_]
 MOST_ENTRIES = 50_000_000  # 200 MB
 _DENSEST = 0.2  # distance of points, over the edges of elements around them
 _LOOSE = 0.6  # likewise, from where a reach may leave out some of the points
+_ROUNDING = 1e-6  # relative
 _DENSE = 0.05  # share of the points that may be closer
 _CUT = 1.5  # times the reach, from where elements are left out
 _OFF = 0.2  # error of the entries by these
@@ -56,13 +57,13 @@ def require_reach(
         )
     edges = _edges(embedding)[moves].mean(axis=1)
     ratio = np.quantile(nearest / edges, _DENSE)
-    if not ratio >= _DENSEST:
+    if not ratio >= (1.0 - _ROUNDING) * _DENSEST:
         raise InputError(
             f"reach is {reach:g}, but points of tree are {ratio:.2g} of an edge of the elements "
             f"apart, {_DENSEST:g} is the least: forces would oscillate. Take fewer points, finer "
             "elements, or reach=0"
         )
-    if ratio < _LOOSE and reach < farthest:
+    if ratio < (1.0 - _ROUNDING) * _LOOSE and reach < farthest:
         raise InputError(
             f"reach is {reach:g}, but points of tree are {ratio:.2g} of an edge of the elements "
             f"apart, and up to {farthest:.3g} m: forces would oscillate. Take fewer points, "
@@ -88,8 +89,8 @@ def warn_of_second(off: float, stacklevel: int) -> None:
     if off > _OFF:
         warn(
             f"elements farther than {_CUT:g} times the reach from the points change its second "
-            f"order by {off:.2g} of its largest entry: the body bends there. Give the tree a model "
-            "that has the bending, with more coordinates, or take a larger reach, or 0",
+            f"order by {off:.2g} of its largest entry: the body bends there. Take reach=0, or one "
+            "that has all of the body",
             PlausibilityWarning,
             stacklevel=stacklevel + 1,
         )
