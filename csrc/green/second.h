@@ -7,8 +7,8 @@
 // u_p the linear response to a unit force at p, P the second derivative of the stress at rest (that
 // of modal derivatives).  T is symmetric: d is the gradient of the complementary energy.  As
 // gradients fall as the square of the distance, T_pqr is local, and only triples of near points are
-// computed, over elements near them.  Of slender bodies, which bend far from the points, this is
-// false: `off` tells.
+// computed, over elements near them.  Of slender bodies, whose bending is not near the points, this
+// is false: `off` tells.
 #ifndef RF_GREEN_SECOND_H
 #define RF_GREEN_SECOND_H
 

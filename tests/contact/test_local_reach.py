@@ -110,7 +110,7 @@ def test_a_short_reach_warns():
         rf.LocalCompliance(tree, block(), reach=1e-9)
 
 
-def test_a_body_that_bends_far_away_warns():
+def test_a_body_that_bends_elsewhere_warns():
     """The error by elements that are left out is that of a plain version."""
     solid = solid_of((0.1, 0.02, 0.01), (20, 4, 2), end=True)
     points = square(2, 5e-3, x=0.03)
@@ -184,7 +184,7 @@ def test_a_far_tool_changes_a_contact_little():
 
 
 def test_a_stroke_with_friction_gives_no_energy():
-    """A ball goes down, to and fro, and up: it loses work, and forces lie in the cone."""
+    """A ball goes down, oscillates, and goes up: it loses work, and forces lie in the cone."""
     tree = tree_of(square(9, 0.7 * EDGE))
     local = rf.LocalCompliance(tree, block(), reach=8e-3)
     t, mu = np.arange(1200) / 1000.0, 0.5
