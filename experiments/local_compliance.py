@@ -53,7 +53,7 @@ LONGEST = 0.2  # m, side of other surfaces
 RESOLUTION = 56  # of these, along the longest side
 POINTS = 16000  # of surfaces
 LAWS = (rf.StVK, rf.StableNeoHookean)
-REACH = 4e-3  # m, of the second order
+REACH = 2.0 * PATCH * RADIUS  # of the second order: all points, as those of the statue are dense
 METHODS = ("reduced", "with local compliance", "with second order", "linear statics")
 
 

@@ -14,23 +14,28 @@
 // Distance of elements from points, over the reach and over their own size.
 static const double BEYOND = 1.5, AROUND = 2.0;
 
-enum { POINTS = 27 };  // most quadrature points of an element at a time
+enum {
+  POINTS = 27,  // most quadrature points of an element at a time
+  PROBES = 4,   // points at which sums over near elements are compared with those over all
+};
 
 typedef struct work {
   const rf_solid *solid;
   const rf_green_points *points;
   double reach;
+  bool whole;  // all elements are near
   rf_cubic *cubic;
   const rf_green_columns *columns;
   int32_t n_nodes;               // of elements near a point
   int32_t *node;                 // of the mesh                                      (n_nodes)
   int32_t *place;                // of a node of the mesh among these, -1: not one   (mesh n_nodes)
   int32_t n_elements, *element;  // near a point                         (n_elements)
-  float *field;                  // u_p at these nodes                               (n, n_nodes, 3)
+  float *lacking;                // w_p = u_p - v_p at these nodes                   (n, n_nodes, 3)
   float *modelled;               // v_p likewise; NULL: no model
+  double *field;                 // u_p, then w_p, of each worker                    (n_nodes, 3)
   double *coordinates;           // of v_p                                        (n, r)
   int64_t scratch;               // doubles of each worker
-  double *gradient;              // of all workers: of u, and P
+  double *gradient;              // of all workers: of w, v and u, and P
 } work;
 
 // A ball around an element.
@@ -57,7 +62,7 @@ static ball ball_of(const rf_mesh *mesh, int32_t e) {
 
 static bool is_near(const work *w, int32_t p, const ball *b) {
   const double *place = w->points->place + 3 * (int64_t)p;
-  return apart(place, b->middle) <= AROUND * b->radius + BEYOND * w->reach;
+  return w->whole || apart(place, b->middle) <= AROUND * b->radius + BEYOND * w->reach;
 }
 
 // Lists elements near points, and their nodes; those of points are among them.
@@ -85,28 +90,6 @@ static rf_status list_elements(work *w, rf_error *err) {
   }
 done:
   return st;
-}
-
-// Field of a point: columns of its nodes.
-static rf_status field_task(void *context, int64_t p, int worker, rf_error *err) {
-  (void)err;
-  const work *w = context;
-  const rf_green_points *points = w->points;
-  const double *direction = points->direction + 3 * p;
-  float *field = w->field + 3 * p * w->n_nodes;
-  for (int64_t a = p * points->corners; a < (p + 1) * points->corners; ++a) {
-    if (points->weight[a] == 0.0) continue;
-    const int32_t at = w->place[points->node[a]];
-    rf_green_columns_solve(w->columns, worker, 1, &at, 0);
-    for (int32_t i = 0; i < w->n_nodes; ++i) {
-      double block[9];
-      rf_green_columns_block(w->columns, worker, i, 0, at, block);
-      for (int k = 0; k < 3; ++k)
-        field[3 * (int64_t)i + k] +=
-            (float)(points->weight[a] * rf_vec3_dot(block + 3 * k, direction));
-    }
-  }
-  return RF_OK;
 }
 
 // Coordinates of the model under unit forces.
@@ -140,17 +123,33 @@ done:
   return st;
 }
 
-static rf_status model_task(void *context, int64_t p, int worker, rf_error *err) {
-  (void)worker, (void)err;
+// Fields of a point: columns of its nodes, less those of the model in double precision.
+static rf_status field_task(void *context, int64_t p, int worker, rf_error *err) {
+  (void)err;
   const work *w = context;
-  const int32_t r = w->points->r;
-  float *field = w->modelled + 3 * p * w->n_nodes;
-  for (int32_t k = 0; k < r; ++k) {
-    const double *shape = w->points->basis + 3 * (int64_t)k * w->solid->mesh->n_nodes;
-    for (int32_t i = 0; i < w->n_nodes; ++i)
-      for (int c = 0; c < 3; ++c)
-        field[3 * (int64_t)i + c] +=
-            (float)(w->coordinates[p * r + k] * shape[3 * (int64_t)w->node[i] + c]);
+  const rf_green_points *points = w->points;
+  const double *direction = points->direction + 3 * p;
+  const int64_t rows = 3 * (int64_t)w->n_nodes;
+  double *field = w->field + worker * rows;
+  memset(field, 0, (size_t)rows * sizeof *field);
+  for (int64_t a = p * points->corners; a < (p + 1) * points->corners; ++a) {
+    if (points->weight[a] == 0.0) continue;
+    const int32_t at = w->place[points->node[a]];
+    rf_green_columns_solve(w->columns, worker, 1, &at, 0);
+    for (int32_t i = 0; i < w->n_nodes; ++i) {
+      double block[9];
+      rf_green_columns_block(w->columns, worker, i, 0, at, block);
+      for (int k = 0; k < 3; ++k)
+        field[3 * (int64_t)i + k] += points->weight[a] * rf_vec3_dot(block + 3 * k, direction);
+    }
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    double v = 0.0;
+    for (int64_t k = 0; k < points->r; ++k)
+      v += w->coordinates[p * points->r + k] *
+           points->basis[3 * (k * w->solid->mesh->n_nodes + w->node[i / 3]) + i % 3];
+    w->lacking[p * rows + i] = (float)(field[i] - v);
+    if (w->modelled) w->modelled[p * rows + i] = (float)v;
   }
   return RF_OK;
 }
@@ -170,24 +169,25 @@ static void gradient_of(const work *w, const float *fields, int32_t p, const int
   }
 }
 
-// Maps gradients B to factor P(A, B): P along each entry of B, (9, 9).
-static void put_map(const rf_material *material, double factor, const double A[9], double map[81]) {
+// Adds factor P(A, B) along the gradients A of one field, for B of many, to their stresses.
+static void add_stress(const rf_material *material, double factor, const double A[9], int m, int k,
+                       const double *B, double *stress) {
+  double map[81];
   for (int i = 0; i < 9; ++i) {
-    double B[9] = {0.0};
-    B[i] = factor;
-    material->law->second[0](material->parameter, A, B, map + 9 * i);
+    double one[9] = {0.0};
+    one[i] = factor;
+    material->law->second[0](material->parameter, A, one, map + 9 * i);
   }
+  for (int a = 0; a < m; ++a)
+    for (int i = 0; i < 9; ++i)
+      for (int j = 0; j < 9; ++j)
+        stress[(int64_t)k * a + j] += B[(int64_t)k * a + i] * map[9 * i + j];
 }
 
-static void multiply(const double map[81], const double B[9], double P[9]) {
-  for (int j = 0; j < 9; ++j) P[j] = 0.0;
-  for (int i = 0; i < 9; ++i)
-    for (int j = 0; j < 9; ++j) P[j] += B[i] * map[9 * i + j];
-}
-
-// Adds an element to the entries of point p, sum (m, m), with a factor for some fields.
-static void add_element(const work *w, const float *fields, double factor, int32_t p, int32_t e,
-                        double *gradient, double *stress, double *sum) {
+// Adds an element to the entries of point p, sum (m, m):
+//   t(u_p, u, u) - t(v_p, v, v) = t(w_p, u, u) + t(v_p, w, u) + t(v_p, v, w),
+// as the first two are nearly equal where the model bends.
+static void add_element(const work *w, int32_t p, int32_t e, double *gradient, double *sum) {
   const rf_solid *s = w->solid;
   const int32_t *near = w->cubic->near + w->cubic->first[p];
   const int m = (int)(w->cubic->first[p + 1] - w->cubic->first[p]), nodes = (int)s->mesh->type;
@@ -195,23 +195,36 @@ static void add_element(const work *w, const float *fields, double factor, int32
   const rf_material *material = s->material + s->element_material[e];
   const double *shape = rf_solid_gradient(s, e), *volume = rf_solid_volume(s, e);
   const int count = rf_solid_points(s, e);
+  const int64_t part = 9 * (int64_t)POINTS * w->cubic->widest;
+  double *W = gradient, *V = W + part, *U = V + part, *stress = U + part;
   const double one = 1.0;
   for (int first = 0; first < count; first += POINTS) {
     const int some = count - first < POINTS ? count - first : POINTS, k = 9 * some;
+    const int64_t own = (int64_t)k * (m - 1);
     for (int a = 0; a < m; ++a)
-      for (int g = 0; g < some; ++g)
-        gradient_of(w, fields, near[a], corner, shape + 3 * (int64_t)nodes * (first + g),
-                    gradient + (int64_t)k * a + 9 * g);
-    const double *own = gradient + (int64_t)k * (m - 1);
-    for (int g = 0; g < some; ++g) {
-      double along[81];
-      put_map(material, -factor * volume[first + g], own + 9 * g, along);
-      for (int a = 0; a < m; ++a) {
-        const int64_t at = (int64_t)k * a + 9 * g;
-        multiply(along, gradient + at, stress + at);
+      for (int g = 0; g < some; ++g) {
+        const double *at = shape + 3 * (int64_t)nodes * (first + g);
+        const int64_t to = (int64_t)k * a + 9 * g;
+        gradient_of(w, w->lacking, near[a], corner, at, W + to);
+        memcpy(U + to, W + to, 9 * sizeof *U);
+        if (!w->modelled) continue;
+        gradient_of(w, w->modelled, near[a], corner, at, V + to);
+        for (int i = 0; i < 9; ++i) U[to + i] += V[to + i];
       }
+    memset(stress, 0, (size_t)k * (size_t)m * sizeof *stress);
+    for (int g = 0; g < some; ++g) {
+      const double factor = -volume[first + g];
+      const int64_t at = 9 * (int64_t)g;
+      add_stress(material, factor, W + own + at, m, k, U + at, stress + at);
+      if (w->modelled) add_stress(material, factor, V + own + at, m, k, W + at, stress + at);
     }
-    dgemm_("T", "N", &m, &m, &k, &one, stress, &k, gradient, &k, &one, sum, &m);
+    dgemm_("T", "N", &m, &m, &k, &one, stress, &k, U, &k, &one, sum, &m);
+    if (!w->modelled) continue;
+    memset(stress, 0, (size_t)k * (size_t)m * sizeof *stress);
+    for (int g = 0; g < some; ++g)
+      add_stress(material, -volume[first + g], V + own + 9 * g, m, k, V + 9 * (int64_t)g,
+                 stress + 9 * (int64_t)g);
+    dgemm_("T", "N", &m, &m, &k, &one, stress, &k, W, &k, &one, sum, &m);
   }
 }
 
@@ -221,15 +234,13 @@ static rf_status entry_task(void *context, int64_t task, int worker, rf_error *e
   const rf_cubic *c = w->cubic;
   const int32_t p = (int32_t)task, *near = c->near + c->first[p];
   const int64_t m = c->first[p + 1] - c->first[p];
-  const int64_t half = 9 * (int64_t)POINTS * c->widest;
-  double *gradient = w->gradient + worker * w->scratch, *stress = gradient + half;
-  double *sum = stress + half;
+  double *gradient = w->gradient + worker * w->scratch;
+  double *sum = gradient + 36 * (int64_t)POINTS * c->widest;
   memset(sum, 0, (size_t)(m * m) * sizeof *sum);
   for (int32_t k = 0; k < w->n_elements; ++k) {
     const ball b = ball_of(w->solid->mesh, w->element[k]);
     if (!is_near(w, p, &b)) continue;
-    add_element(w, w->field, 1.0, p, w->element[k], gradient, stress, sum);
-    if (w->modelled) add_element(w, w->modelled, -1.0, p, w->element[k], gradient, stress, sum);
+    add_element(w, p, w->element[k], gradient, sum);
   }
   float *entry = c->entry + c->at[p];
   for (int64_t a = 0; a < m; ++a)
@@ -254,48 +265,101 @@ static rf_status check(const work *w, rf_error *err) {
   return RF_OK;
 }
 
+// Makes the entries of the points of some work.
+static rf_status make(work *w, const rf_run *run, const rf_modes_solid *modes, int64_t most,
+                      rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_green_points *points = w->points;
+  rf_run_part half = {run, 0, points->n, 2 * (int64_t)points->n};
+  rf_run_part rest = {run, points->n, 2 * (int64_t)points->n, 2 * (int64_t)points->n};
+  const rf_run first = rf_run_of_part(&half), second = rf_run_of_part(&rest);
+  const int counts = !w->whole;
+  rf_green_columns *columns = NULL;
+  RF_TRY(rf_cubic_create(points->n, points->place, w->reach, most, &w->cubic, err));
+  RF_TRY(list_elements(w, err));
+  RF_ALLOC(w->lacking, 3 * (int64_t)points->n * w->n_nodes);
+  RF_ALLOC(w->field, 3 * (int64_t)run->threads * w->n_nodes);
+  RF_TRY(rf_green_columns_create(w->solid, modes, run, w->n_nodes, w->node, &columns, err));
+  w->columns = columns;
+  if (points->r > 0) RF_TRY(solve_model(w, err));
+  RF_TRY(rf_run_tasks(&first, points->n, counts, field_task, w, err));
+  const int64_t widest = w->cubic->widest;
+  w->scratch = 36 * POINTS * widest + widest * widest;
+  RF_ALLOC(w->gradient, run->threads * w->scratch);
+  rf_blas_serial_begin();
+  st = rf_run_tasks(&second, points->n, counts, entry_task, w, err);
+  rf_blas_serial_end();
+done:
+  rf_green_columns_free(columns);
+  return st;
+}
+
+static void clear(work *w) {
+  rf_free(w->element);
+  rf_free(w->node);
+  rf_free(w->place);
+  rf_free(w->lacking);
+  rf_free(w->modelled);
+  rf_free(w->field);
+  rf_free(w->coordinates);
+  rf_free(w->gradient);
+  rf_cubic_free(w->cubic);
+}
+
+// Entry of a point with itself.
+static double own_entry(const rf_cubic *c, int32_t p) { return (double)c->entry[c->at[p + 1] - 1]; }
+
+// Compares entries of a few points with sums over all elements; returns the largest difference
+// over the largest of these sums.
+static rf_status compare(const work *w, const rf_run *run, const rf_modes_solid *modes, double *off,
+                         rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_green_points *all = w->points;
+  const int64_t corners = all->corners;
+  int32_t *node = NULL, probes = all->n < PROBES ? all->n : PROBES;
+  double *weight = NULL, direction[3 * PROBES], place[3 * PROBES], most = 0.0, worst = 0.0;
+  rf_green_points few = *all;
+  work exact = {.solid = w->solid, .points = &few, .reach = 0.0, .whole = true};
+  RF_ALLOC(node, probes * corners);
+  RF_ALLOC(weight, probes * corners);
+  for (int32_t k = 0; k < probes; ++k) {
+    const int64_t p = (int64_t)k * all->n / probes;
+    memcpy(node + k * corners, all->node + p * corners, (size_t)corners * sizeof *node);
+    memcpy(weight + k * corners, all->weight + p * corners, (size_t)corners * sizeof *weight);
+    memcpy(direction + 3 * k, all->direction + 3 * p, 3 * sizeof *direction);
+    memcpy(place + 3 * k, all->place + 3 * p, 3 * sizeof *place);
+  }
+  few.n = probes;
+  few.node = node, few.weight = weight, few.direction = direction, few.place = place;
+  RF_TRY(make(&exact, run, modes, INT64_MAX, err));
+  for (int32_t k = 0; k < probes; ++k) {
+    const double sum = own_entry(exact.cubic, k);
+    most = fmax(most, fabs(sum));
+    worst = fmax(worst, fabs(own_entry(w->cubic, (int32_t)((int64_t)k * all->n / probes)) - sum));
+  }
+  *off = most > 0.0 ? worst / most : 0.0;
+done:
+  clear(&exact);
+  rf_free(node);
+  rf_free(weight);
+  return st;
+}
+
 rf_status rf_green_second(const rf_solid *solid, const rf_run *run, const rf_green_points *points,
-                          double reach, int64_t most, rf_cubic **out, rf_error *err) {
+                          double reach, int64_t most, rf_cubic **out, double *off, rf_error *err) {
   rf_status st = RF_OK;
   rf_modes_solid *modes = NULL;
-  rf_green_columns *columns = NULL;
   work w = {.solid = solid, .points = points, .reach = reach};
-  rf_run_part half = {run, 0, points->n, 2 * (int64_t)points->n};
-  rf_run first = rf_run_of_part(&half);
-  rf_run_part rest = {run, points->n, 2 * (int64_t)points->n, 2 * (int64_t)points->n};
-  rf_run second = rf_run_of_part(&rest);
   *out = NULL;
+  *off = 0.0;
   RF_TRY(check(&w, err));
-  RF_TRY(rf_cubic_create(points->n, points->place, reach, most, &w.cubic, err));
-  RF_TRY(list_elements(&w, err));
-  RF_ALLOC(w.field, 3 * (int64_t)points->n * w.n_nodes);
   RF_TRY(rf_modes_solid_create(solid, run, &modes, err));
-  RF_TRY(rf_green_columns_create(solid, modes, run, w.n_nodes, w.node, &columns, err));
-  w.columns = columns;
-  RF_TRY(rf_run_tasks(&first, points->n, 1, field_task, &w, err));
-  if (points->r > 0) {
-    RF_TRY(solve_model(&w, err));
-    RF_TRY(rf_run_tasks(run, points->n, 0, model_task, &w, err));
-  }
-  const int64_t widest = w.cubic->widest;
-  w.scratch = 18 * POINTS * widest + widest * widest;
-  RF_ALLOC(w.gradient, run->threads * w.scratch);
-  rf_blas_serial_begin();
-  st = rf_run_tasks(&second, points->n, 1, entry_task, &w, err);
-  rf_blas_serial_end();
-  if (st < 0) goto done;
+  RF_TRY(make(&w, run, modes, most, err));
+  RF_TRY(compare(&w, run, modes, off, err));
   *out = w.cubic;
   w.cubic = NULL;
 done:
-  rf_green_columns_free(columns);
+  clear(&w);
   rf_modes_solid_free(modes);
-  rf_free(w.element);
-  rf_free(w.node);
-  rf_free(w.place);
-  rf_free(w.field);
-  rf_free(w.modelled);
-  rf_free(w.coordinates);
-  rf_free(w.gradient);
-  rf_cubic_free(w.cubic);
   return st;
 }

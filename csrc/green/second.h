@@ -7,7 +7,8 @@
 // u_p the linear response to a unit force at p, P the second derivative of the stress at rest (that
 // of modal derivatives).  T is symmetric: d is the gradient of the complementary energy.  As
 // gradients fall as the square of the distance, T_pqr is local, and only triples of near points are
-// computed, over elements near them.
+// computed, over elements near them.  Of slender bodies, whose bending is not near the points, this
+// is false: `off` tells.
 #ifndef RF_GREEN_SECOND_H
 #define RF_GREEN_SECOND_H
 
@@ -32,8 +33,9 @@ typedef struct rf_green_points {
 } rf_green_points;
 
 // Makes T of points at most `reach` apart.  RF_ERR_ARG: it would have more than `most` entries.
+// off: error of T_ppp by the elements left out, at a few points, over the largest of these.
 RF_MUST_CHECK rf_status rf_green_second(const struct rf_solid *solid, const rf_run *run,
                                         const rf_green_points *points, double reach, int64_t most,
-                                        rf_cubic **out, rf_error *err);
+                                        rf_cubic **out, double *off, rf_error *err);
 
 #endif

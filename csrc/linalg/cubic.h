@@ -31,4 +31,8 @@ void rf_cubic_free(rf_cubic *c);  // NULL is fine
 void rf_cubic_second_rt(const rf_cubic *c, int32_t count, const int32_t *number, const double *g,
                         bool all, int32_t *local, double *matrix);
 
+// True if near numbers of some, distinct and ascending, have others that are near: these are no
+// groups that are near as a whole.  Also true of more than 64.  local (count) is scratch.
+bool rf_cubic_wide_rt(const rf_cubic *c, int32_t count, const int32_t *number, int32_t *local);
+
 #endif

@@ -36,3 +36,20 @@ void rf_cubic_second_rt(const rf_cubic *c, int32_t count, const int32_t *number,
   for (int32_t i = 0; i < count; ++i)
     for (int32_t j = 0; j < i; ++j) matrix[(int64_t)j * count + i] = matrix[(int64_t)i * count + j];
 }
+
+bool rf_cubic_wide_rt(const rf_cubic *c, int32_t count, const int32_t *number, int32_t *local) {
+  uint64_t near[64] = {0};
+  if (count > 64) return true;
+  for (int32_t i = 0; i < count; ++i) {
+    find(c, i, number, local);
+    for (int32_t j = 0; j <= i; ++j) {
+      if (local[j] < 0) continue;
+      near[i] |= UINT64_C(1) << j;
+      near[j] |= UINT64_C(1) << i;
+    }
+  }
+  for (int32_t i = 0; i < count; ++i)
+    for (int32_t j = 0; j < i; ++j)
+      if (near[i] >> j & 1 && near[i] != near[j]) return true;
+  return false;
+}

@@ -96,6 +96,7 @@ typedef struct rf_frictional_second {
   int64_t *in;       // in which list it has that number                            (n_points)
   int64_t lists;
   double whole, part;  // factors of S and T by the bound
+  bool wide;           // points that bear are farther apart than T has triples
   rf_simd simd;
 } rf_frictional_second;
 
@@ -219,7 +220,7 @@ void rf_frictional_dimple_gaps_rt(rf_frictional *c, const rf_world *world, int32
 void rf_frictional_note_others_rt(rf_frictional *c, const rf_world *world, int32_t pair);
 // Fills local_matrix for the sites; returns its trace.
 double rf_frictional_put_local_rt(rf_frictional *c, const rf_world *world);
-// Keeps the depths at the end of the step, for the next search.
+// Keeps the depths at the end of the step, for the next search, and if a contact was too wide.
 void rf_frictional_note_depths_rt(rf_frictional *c, rf_world *world);
 
 // ---- frictional_second_rt.c, for frictional_local_rt.c

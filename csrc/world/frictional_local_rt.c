@@ -201,6 +201,8 @@ double rf_frictional_put_local_rt(rf_frictional *c, const rf_world *world) {
 }
 
 void rf_frictional_note_depths_rt(rf_frictional *c, rf_world *world) {
+  for (int32_t k = 0; k < c->n_dimples; ++k)
+    if (c->dimple[k].second && c->dimple[k].second->wide) world->found.crowded = true;
   for (int32_t k = 0; k < world->n_pairs; ++k) {
     world->pair[k]->dimpled = rf_frictional_bent_rt(c, k);
     world->pair[k]->dimpled_m = c->pair[k].depth_m;

@@ -80,6 +80,7 @@ void rf_frictional_second_begin_rt(rf_frictional *c, const rf_world *world,
     add(d, point_of(world, site), force);
   }
   evaluate(d);
+  s->wide = rf_cubic_wide_rt(d->local->second, s->n, s->point, s->near);
   for (int32_t i = 0; i < s->n; ++i) cubic += s->force[i] * s->more[i] / 3.0;
   const double x = linear > 0.0 ? cubic / linear : 0.0, over = x / BOUND * (x / BOUND);
   const double root = sqrt(sqrt(1.0 + over * over));

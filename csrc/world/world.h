@@ -37,7 +37,8 @@ typedef struct rf_world_found {
   int32_t visited;  // nodes
   int32_t level;    // smallest over pairs of the deepest level rendered
   bool unsolved;    // the solver has made forces that do not meet its tolerance
-  bool crowded;     // more points of shells with a local compliance touch than it has sites
+  // more points of shells with a local compliance touch than it has sites, or than are in its reach
+  bool crowded;
 } rf_world_found;
 
 // Computing time of a search, divided among the pairs.

@@ -20,6 +20,7 @@ from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 __all__ = ["FrictionContact"]
 
 _SITES, _MOST_SITES = 64, 256
+_MOST_SECOND = 64  # sites with a second order, whose time grows as their cube
 _MOST_COMPLIANCE = 1e6  # m/N: a micronewton for a metre
 _PLAUSIBLE_COMPLIANCE = 0.1  # m/N: a site yields by ten centimetres under one newton
 _STIFFNESS = (
@@ -59,7 +60,8 @@ class FrictionContact(Contact):
         Coefficient of friction, 0 to 1e9.
     sites
         Most sites in a cycle, of all contacts together, 1 to 256; a flat contact needs four or
-        more, one with `local` as many as points touch; time grows as their square.
+        more, one with `local` as many as points touch; time grows as their square. With a `reach`
+        of `local` at most 64.
     budget_us
         Most time for the forces of a cycle [us], positive; that of `PenaltyContact` limits the
         search, which only `warm_nodes` does here. Forces that are not solved by then lie in their
@@ -138,6 +140,11 @@ class FrictionContact(Contact):
                 raise InputError(
                     "local is the LocalCompliance of another PointTree: make it of the tree of the "
                     "contact"
+                )
+            if local.reach > 0.0 and count(sites, "sites", _MOST_SITES) > _MOST_SECOND:
+                raise InputError(
+                    f"sites is {sites}, but local has a reach, with which {_MOST_SECOND} are the "
+                    "most, as time grows as their cube: take fewer sites or reach=0"
                 )
         own = {
             "mu": coefficient(mu, "mu", doubt=_STIFFNESS),

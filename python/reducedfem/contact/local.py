@@ -14,6 +14,13 @@ from reducedfem.base.check import finite_result, integer, number, reals, require
 from reducedfem.base.memory import available
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
+from reducedfem.contact.local_reach import (
+    MOST_ENTRIES,
+    require_reach,
+    second_memory,
+    warn_of_reach,
+    warn_of_second,
+)
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import GeometryWarning, InputError, PlausibilityWarning
 from reducedfem.geometry.built import ON_SURFACE, nearly_empty
@@ -25,7 +32,6 @@ from reducedfem.solid.solid import Solid
 __all__ = ["LocalCompliance"]
 
 _LARGE = 2e8  # bytes up to which pairs of points are stored, which is quicker than pairs of nodes
-_MOST_ENTRIES = 50_000_000  # of the second order, 200 MB
 _SHARE = 1e-9  # weight of a node that is rounding
 _SOFT = 10.0  # times the compliance of usual points
 _SAMPLES = 200  # of those
@@ -47,8 +53,9 @@ class LocalCompliance:
 
     With a `reach`, displacements have the second order of the material, too,
     ``S f + 1/2 sum T_pqr g_q g_r``, g the forces along the normals of the points and T from the
-    second derivative of the stress at rest, less that of the model. Materials that soften under a
-    tool, as `StVK`, need it. Its energy is bounded. A `World` takes S alone.
+    second derivative of the stress at rest, less that of the model. It is for `StVK`, which
+    softens under a tool. Its energy is bounded, by one factor for all contacts of the body. A
+    `World` takes S alone.
 
     S is in the frame of the body at rest, without inertia and damping of its own. Forces
     are inaccurate where more points carry forces than a `FrictionContact` has sites
@@ -64,7 +71,8 @@ class LocalCompliance:
         The unreduced solid, as a mesh with fixed nodes and materials.
     reach
         Distance of points that soften each other [m]: at least about the diameter of the largest
-        contact, and the size of the elements there. 0: S alone.
+        contact, and the size of the elements there. Points must be 0.6 of their edges apart, or
+        0.2 if the reach is the largest distance of points. 0: S alone.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -72,20 +80,25 @@ class LocalCompliance:
     ------
     InputError, InputTypeError
         An argument has a wrong type, or `solid` is not that of the model: another mesh, other
-        fixed nodes, stiffness at rest (with a cubature: materials), or mass, if free.
+        fixed nodes, stiffness at rest (with a cubature: materials), or mass, if free. With a
+        `reach`: a material is not `StVK`, or not that of the model; points are too dense, or too
+        many.
     MeshError
         A part of the solid can move rigidly.
     MemoryError
         Memory is too small: while S is made, 36 s^2 bytes for the s nodes of the elements that
         contain points; S itself takes 18 n^2 for n points if that is at most 200 MB, else
-        18 min(n, s)^2. A `reach` takes at most 200 MB, and 12 n s bytes while T is made.
+        18 min(n, s)^2. A `reach` takes at most 200 MB, and while T is made 12 n s bytes, 24 n s
+        with a model, for the s nodes of elements within 1.5 times the reach of a point.
 
     Warns
     -----
     GeometryWarning
         Points of a rigid tree lie beside the mesh.
     PlausibilityWarning
-        Points lie in nearly empty cut cells, whose compliance is ten times that of the others.
+        Points lie in nearly empty cut cells, whose compliance is ten times that of the others. A
+        `reach` is shorter than edges of elements that contain points; or elements far from them,
+        which bend, change T by more than 20 %.
     """
 
     __slots__ = ("__weakref__", "_core", "_reach", "_solid", "_tree")
@@ -120,7 +133,14 @@ class LocalCompliance:
             raise InputError("tree has no points that move: all nodes beside them are fixed")
         points, s = tree.shell.n_points, len(nodes)
         by_points = 18.0 * points**2 <= max(_LARGE, 18.0 * s**2)
-        _require_memory(36.0 * s**2 + 18.0 * (points if by_points else s) ** 2, points, s)
+        needed = 36.0 * s**2 + 18.0 * (points if by_points else s) ** 2
+        moves = (weights != 0.0).any(axis=1)
+        if self._reach > 0.0:
+            require_reach(self._reach, solid, model, embedding, moves)
+            warn_of_reach(self._reach, embedding, moves, 2)
+            second = second_memory(self._reach, embedding, moves, model is not None)
+            needed = max(needed, second + 18.0 * (points if by_points else s) ** 2)
+        _require_memory(needed, points, s)
         places = np.where(weights != 0.0, np.searchsorted(nodes, embedding.nodes), 0)
         basis, stiffness = np.zeros((0, solid.mesh.n_nodes, 3)), np.zeros((0, 0))
         if model is not None:
@@ -139,7 +159,7 @@ class LocalCompliance:
                 threads(),
             )
             if self._reach > 0.0:
-                self._core.add_second(
+                off = self._core.add_second(
                     solid._core,
                     embedding.nodes,
                     weights,
@@ -148,10 +168,11 @@ class LocalCompliance:
                     basis,
                     stiffness,
                     self._reach,
-                    _MOST_ENTRIES,
+                    MOST_ENTRIES,
                     tell,
                     threads(),
                 )
+                warn_of_second(off, 2)
         self._warn_of_soft_points(embedding, weights)
 
     def _warn_of_soft_points(self, embedding: Embedding, weights: NDArray[np.float64]) -> None:

@@ -62,7 +62,7 @@ class HapticReport:
         Number of cycles that made up for skipped ones before them (``docs/haptics.md``).
     unsolved, crowded
         Number of cycles whose forces with friction had a residual above 1e-3; and with fewer sites
-        than touching points of a shell with a `LocalCompliance`.
+        than touching points of a shell with a `LocalCompliance`, or a contact wider than its reach.
     stiffness, delay, damping, unanswered
         Of a touched body: largest stiffness felt at the device [N/m]; age of its state [s]; damping
         that it asks for [N s/m], the stiffness times half a period or the delay; number of cycles
@@ -151,7 +151,7 @@ class HapticReport:
         if self.unsolved:
             rows.append(("friction not solved", f"in {count_text(self.unsolved, 'cycle')}"))
         if self.crowded:
-            rows.append(("more points than sites", f"in {count_text(self.crowded, 'cycle')}"))
+            rows.append(("points left out", f"in {count_text(self.crowded, 'cycle')}"))
         rows += [("advice", sentence) for sentence in self.advice]
         if self.unrecorded:
             rows.append(("lost records", f"those of {count_text(self.unrecorded, 'cycle')}"))
@@ -305,9 +305,9 @@ def _advice(
     if status["crowded"] > _CROWDS * status["touching"]:
         found.append(
             f"in {count_text(status['crowded'], 'cycle')} more points touched than the "
-            f"FrictionContacts have sites, {_sites(contacts)}, so that forces with local "
-            "compliance were inaccurate: take a shell about as coarse as the elements, or more "
-            "sites if there is time"
+            f"FrictionContacts have sites, {_sites(contacts)}, or than are in the reach of a "
+            "LocalCompliance, so that forces were inaccurate: take a shell about as coarse as the "
+            "elements, more sites if there is time, and a reach of the largest contact, or 0"
         )
     if 0.0 < min(given) < suited / _STIFFER:
         found.append(
