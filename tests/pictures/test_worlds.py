@@ -100,6 +100,8 @@ def test_motions_of_other_worlds_are_refused(tmp_path):
         rf.export_vtk(path, world, odd)
     with pytest.raises(rf.InputError, match="stress is of a single body"):
         rf.export_vtk(path, world, motion, stress=1)
+    with pytest.raises(rf.InputTypeError, match=r"got World; write .* world\.bodies\[0\]\.reduced"):
+        rf.export_gltf(tmp_path / "m.glb", world, motion=motion)
     with pytest.raises(rf.InputTypeError, match="motion must be a Motion, got WorldMotion"):
         rf.export_vtk(path, world.bodies[0].reduced, motion)
     assert not path.exists()
@@ -167,7 +169,7 @@ def test_pictures_frame_the_bodies(ground):
     motion = rf.record_motion(world, 1)
     film = FILMERS[rf.World](world, motion)
     points = film.framed(next(film.places()))
-    assert np.ptp(points, axis=0).max() < 4 * np.ptp(body.nodes(), axis=0).max()
+    assert np.ptp(points, axis=0).max() < 4 * np.ptp(world.nodes(0), axis=0).max()
 
 
 def test_films_have_the_bodies_at_their_places(tmp_path):

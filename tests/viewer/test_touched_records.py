@@ -100,7 +100,8 @@ def test_dents_follow_a_release_at_a_time():
     before, first, named = (
         float(text) for text in re.findall(r"(0\.\d\d\d) s", str(seen[0].message))
     )
-    assert 0.15 <= before < first == named
+    assert before < first == named
+    assert first > 0.15
     body, track = scene.bodies[0], scene.clip.tracks[0]
     moved = np.tensordot(track.q, body.shapes, 1)
     end = body.vertices[:, 0] > 0.24 - 1e-9
@@ -139,8 +140,13 @@ def test_a_release_after_the_deepest_cycles_is_noticed():
     [
         ("1" * 20 + "0" * 20, 4, "up to 100.019 s, and from 100.020 s on D: supports were"),
         ("1" * 20 + "0" * 20, 0, "100.020 s on D: the records are probably those of another body"),
-        ("1110101" + "0" * 33, 4, "up to 100.006 s, .* released by 100.007 s, .* or it is another"),
-        ("11" + "0" * 38, 4, "probably those of a body of another stiffness .* or x holds supports"),
+        ("1" * 12 + "01" + "0" * 26, 4, "up to 100.011 s, .* released by 100.012 s, .* or it is"),
+        ("1110101" * 5 + "0" * 5, 4, "probably those of a body of another stiffness"),
+        (
+            "11" + "0" * 38,
+            4,
+            "probably those of a body of another stiffness .* or x holds supports",
+        ),
         ("01" * 20, 4, "probably those of a body of another stiffness"),
         ("0" * 40, 0, "or of a tip of another radius: D"),
     ],

@@ -157,5 +157,6 @@ def test_info_describes_files(dented, tmp_path, capsys):
     out = capsys.readouterr().out
     for text in ("motion of a world", r"states +5, 0.01 to 0.03 s", "bodies +1", "with dimples +2"):
         assert re.search(text, out), text
-    assert main(["view", str(tmp_path / "fall.safetensors"), "--no-browser"]) == 1
-    assert "pass its world, as view(world, motion=motion)" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["view", str(tmp_path / "fall.safetensors"), "--no-browser"])
+    assert "make the World in a script, and call view(world, " in capsys.readouterr().err

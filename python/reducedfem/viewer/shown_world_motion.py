@@ -133,9 +133,7 @@ class _Joined:
         faces = [one.triangles + at for one, at in zip(self.sources, begins, strict=False)]
         self.triangles = np.concatenate(faces).astype(np.int32)
         self.colours = np.repeat(np.array([one.colour for one in bodies]), counts, axis=0)
-        self.count = sum(
-            n for n, one in zip(counts, bodies, strict=True) if not one.backdrop
-        )
+        self.count = sum(n for n, one in zip(counts, bodies, strict=True) if not one.backdrop)
 
 
 def world_shapes(world: World) -> tuple[list[Shape], NDArray[np.int32], Reals]:
