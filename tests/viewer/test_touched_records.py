@@ -92,8 +92,8 @@ def test_dents_follow_a_release_at_a_time():
     # one without the release is not taken for another body
     fresh = tip(parts, radius=0.022)
     expected = (
-        r"agrees with the records up to 0\.1\d\d s, and from 0\.1\d\d s on .* supports were probably "
-        r"released by 0\.1\d\d s, and x holds 21 that .* or it is another body"
+        r"agrees with the records up to 0\.1\d\d s, and from 0\.1\d\d s on .* supports were "
+        r"probably released by 0\.1\d\d s, and x holds 21 that .* or it is another body"
     )
     with pytest.warns(rf.PlausibilityWarning, match=expected) as seen:
         scene_of(fresh, records)

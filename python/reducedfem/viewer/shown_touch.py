@@ -216,7 +216,7 @@ class ShownTouchRecords(ShownRecords):
 
 
 def _change(agree: NDArray[np.bool_]) -> int:
-    """Return the part of the time from which on nearly none agree, their number if there is none."""
+    """Return the part of the time from which on nearly none agree; without one their number."""
     left = np.arange(len(agree), 0, -1)
     share = np.cumsum(agree[::-1])[::-1] / left
     after = np.flatnonzero(~agree & (share <= _MISTAKEN))
@@ -230,7 +230,8 @@ def _reason(times: NDArray[np.float64], agree: NDArray[np.bool_], held: int, dif
     """
     after = _change(agree)
     before = int(after - np.argmax(agree[:after][::-1])) if agree[:after].any() else 0
-    if _LEAST_PART <= before and agree[:after].mean() >= 1.0 - _MISTAKEN and after < len(agree):
+    clear = after < len(agree) and before >= _LEAST_PART
+    if clear and agree[:after].mean() >= 1.0 - _MISTAKEN:
         since = (
             f"x agrees with the records up to {times[before - 1]:.3f} s, and from "
             f"{times[after]:.3f} s on {differ}: "
@@ -241,9 +242,9 @@ def _reason(times: NDArray[np.float64], agree: NDArray[np.bool_], held: int, dif
                 "session or scene that was recorded"
             )
         return (
-            f"{since}supports were probably released by {times[after]:.3f} s, and x holds {held} that "
-            "can be: call its release(nodes, at=) with the time of their release; or it is another "
-            "body: view the records with the session or scene that was recorded"
+            f"{since}supports were probably released by {times[after]:.3f} s, and x holds {held} "
+            "that can be: call its release(nodes, at=) with the time of their release; or it is "
+            "another body: view the records with the session or scene that was recorded"
         )
     other = f"; or x holds supports, {held} of them, that were released" if held else ""
     return (
