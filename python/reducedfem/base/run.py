@@ -159,7 +159,7 @@ class _Bar:
 
 
 def check_progress(progress: object) -> None:
-    """Refuse a `progress` argument that is none."""
+    """Refuse other values of an argument `progress`."""
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise InputTypeError(
             f"progress must be True, False, None or a callable, got {type(progress).__name__}"
