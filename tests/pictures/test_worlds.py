@@ -12,6 +12,7 @@ import reducedfem as rf
 from dimpled_worlds import AT, BOX, DEEP, falling, make_pad, pressed
 from reducedfem import plot
 from reducedfem.pictures.animation import FILMERS
+from reducedfem.viewer.shown_world_motion import world_shapes
 from shapes import box_tets
 
 
@@ -99,6 +100,8 @@ def test_motions_of_other_worlds_are_refused(tmp_path):
         rf.export_vtk(path, world, odd)
     with pytest.raises(rf.InputError, match="stress is of a single body"):
         rf.export_vtk(path, world, motion, stress=1)
+    with pytest.raises(rf.InputTypeError, match=r"got World; write .* world\.bodies\[0\]\.reduced"):
+        rf.export_gltf(tmp_path / "m.glb", world, motion=motion)
     with pytest.raises(rf.InputTypeError, match="motion must be a Motion, got WorldMotion"):
         rf.export_vtk(path, world.bodies[0].reduced, motion)
     assert not path.exists()
@@ -124,8 +127,15 @@ def test_a_picture_has_the_bodies_where_they_are():
 
 def test_a_picture_has_ground_and_dimples():
     pad = make_pad()
-    still, bent = (plot.render(pressed(pad, n), size=(90, 90), crop=False) for n in (0, 50))
-    assert np.abs(still - bent).max() > 0.02
+    world = pressed(pad)
+    u = world.dimple(-2)
+    assert u[:, 2].min() < -1e-4
+    ((shape,), _, points) = world_shapes(world)
+    back = AT.inverse().apply(shape.vertices)
+    # the vertices of the pad at points of its shell, and those of the other pad
+    away = np.linalg.norm(back[:, None] - (pad.tree.shell.points + u)[None], axis=2)
+    assert (away < 1e-3 * np.abs(u).max()).any(axis=1).sum() >= 81
+    np.testing.assert_array_equal(points, shape.vertices)
     world = falling(1)
     grounded = plot.render(world, size=(90, 90), elevation=40.0)
     low = grounded[grounded.shape[0] * 3 // 4]
@@ -134,6 +144,32 @@ def test_a_picture_has_ground_and_dimples():
         plot.render(world, [[0, 1, 2]])
     with pytest.raises(rf.InputTypeError, match="shapes must be shapes with triangles or a World"):
         plot.render([])
+
+
+@pytest.mark.parametrize("ground", ["plane below", "plane", "ball"])
+def test_pictures_frame_the_bodies(ground):
+    """However far the ground is, or large."""
+    field = {
+        "plane below": rf.PlaneField((0, 0, -100.0), (0, 0, 1)),
+        "plane": rf.PlaneField((0, 0, 0), (0, 0, 1)),
+        "ball": rf.SphereField((0, 0, -0.95), 0.95),
+    }[ground]
+    world, free = rf.World(1e-3, ground=field), rf.World(1e-3)
+    body = falling(1).bodies[0]
+    body.reset((0, 0, 0.016))
+    for one in (world, free):
+        one.add(body)
+    camera = plot.frame_of(world, size=(90, 90))
+    own = plot.render(free, camera=camera)[..., 3] > 0.5
+    wide = own.any(axis=0).sum()
+    assert wide > 0.5 * camera.size[0]
+    image = plot.render(world, camera=camera)
+    covered = (image[..., 3] > 0.5).mean()
+    assert covered > own.mean() + 0.1 or ground == "plane below"
+    motion = rf.record_motion(world, 1)
+    film = FILMERS[rf.World](world, motion)
+    points = film.framed(next(film.places()))
+    assert np.ptp(points, axis=0).max() < 4 * np.ptp(world.nodes(0), axis=0).max()
 
 
 def test_films_have_the_bodies_at_their_places(tmp_path):
@@ -164,5 +200,5 @@ def test_films_have_the_bodies_at_their_places(tmp_path):
     assert len(film.colours(0)) == len(places) > film.triangles.max()
     with pytest.raises(rf.InputError, match="values is given, but a World has none"):
         plot.animate(tmp_path / "fall.gif", world, motion, values=np.ones(3))
-    with pytest.raises(rf.InputTypeError, match="motion must be that of a world, got Motion"):
+    with pytest.raises(rf.InputTypeError, match="motion must be a WorldMotion, got Motion"):
         plot.animate(tmp_path / "fall.gif", world, motion.bodies[0])

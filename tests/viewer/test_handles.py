@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
+import threading
+
 import numpy as np
 import pytest
 
@@ -9,6 +14,8 @@ import reducedfem as rf
 from pages import read, shown
 from reducedfem.cli import main
 from reducedfem.io import handle_files
+from reducedfem.viewer.shown_handles import ShownBlocks
+from reducedfem.viewer.view import View
 from shapes import box_hexes
 
 pytestmark = pytest.mark.no_asan(reason="pictures, no C code of its own")
@@ -37,6 +44,14 @@ def places_of(control, vertices):
 def pulled(shown, values):
     for k, value in values.items():
         shown.command({"kind": "shape", "body": 0, "shape": k, "value": value})
+    return solved(shown)
+
+
+def solved(shown):
+    """Return the frame of the present places of the sliders."""
+    worker = shown._worker
+    if worker is not None:
+        worker.join()
     return shown.frame()
 
 
@@ -79,7 +94,7 @@ def test_sliders_shift_and_turn_handles(bar, order):
             assert "beyond the radius of the series" in frame["note"]
             assert frame["amounts"][4] == 3.0
         view._shown.command({"kind": "reset"})
-        assert not view._shown.frame()["bodies"][0]["moved"].any()
+        assert not solved(view._shown)["bodies"][0]["moved"].any()
 
 
 def test_turns_without_forces_say_so(bar):
@@ -134,7 +149,7 @@ def test_pages_move_handles_and_their_marks(bar, browser):
     with rf.view(control, browser=False) as view:
         shown(browser, view)
         browser.run("window.reducedfem.setShape(2, 0.02); window.reducedfem.setShape(4, 7.0)")
-        browser.wait("window.reducedfem.frame?.amounts[4] === 7")
+        browser.wait("window.reducedfem.frame?.amounts[4] === 7 && !window.reducedfem.frame.note")
         browser.run("window.reducedfem.draw()")
         scene = view._shown.scene()
         positions, _ = read(browser)
@@ -196,23 +211,48 @@ def test_files_are_shown_as_what_was_saved(bar, tmp_path):
     assert (tmp_path / "c.html").stat().st_size > 1000
 
 
+def version_1(data):
+    """Return the file of version 1 of control elements in one of version 2, by its format."""
+    begin = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:begin])
+    cut, end = header.pop("triangles")["data_offsets"]
+    assert end == len(data) - begin
+    body, metadata = data[begin : begin + cut], header["__metadata__"]
+    metadata["format_version"] = "1"
+    metadata.pop("sha256")
+    names = [name for name in header if name != "__metadata__"]
+    contents = {
+        "arrays": {name: [header[name]["dtype"], header[name]["shape"]] for name in names},
+        "metadata": metadata,
+    }
+    text = json.dumps(contents, sort_keys=True, separators=(",", ":"))
+    metadata["sha256"] = hashlib.sha256(text.encode() + body).hexdigest()
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + body
+
+
 def test_nodes_without_a_surface_are_points(bar, browser, tmp_path):
     """So are those of files of version 1, which lack triangles."""
     x = bar.mesh.nodes[:, 0]
     part = rf.ControlElements(bar, [x > 0.34], surface_nodes=bar.mesh.boundary_nodes[::2])
     whole = two_handles(bar)
+    whole.save(tmp_path / "new")
+    path = tmp_path / "old.safetensors"
+    path.write_bytes(version_1((tmp_path / "new.safetensors").read_bytes()))
+    old = rf.load(path, rf.ControlElements)
+    # a file without triangles is one of version 1
     arrays = whole._parts()
     arrays.pop("triangles")
-    handle_files.save(tmp_path / "old", arrays, whole._numbers())
-    old = rf.load(tmp_path / "old", rf.ControlElements)
-    assert b'"format_version":"1"' in (tmp_path / "old.safetensors").read_bytes()
+    handle_files.save(tmp_path / "same", arrays, whole._numbers())
+    assert (tmp_path / "same.safetensors").read_bytes() == path.read_bytes()
     for control in (part, old):
         with rf.view(control, browser=False) as view:
             scene = view._shown.scene()
             (body,) = scene.bodies
             assert len(body.triangles) == 0
             assert body.size > 0.01
-            assert scene.texts[-1].startswith("points: ")
+            assert scene.texts[-1].startswith("points only: the file was saved by an earlier")
             frame = pulled(view._shown, {2: 0.02})
             c = [control.parameters(0, control.means[0] + [0, 0, 0.02])]
             c += [control.parameters(k) for k in range(1, len(control.handles))]
@@ -255,9 +295,89 @@ def test_holdable_nodes_of_composite_bodies_have_sliders(bar):
         assert numbers["force on handle 0"] == pytest.approx(force, rel=1e-4)
         assert numbers["energy"] == pytest.approx(done.energy, rel=1e-4)
         view._shown.command({"kind": "reset"})
-        frame = view._shown.frame()
+        frame = solved(view._shown)
         np.testing.assert_allclose(frame["bodies"][0]["moved"], 0.0, atol=1e-9)
     assert view._shown.saved().bodies[0].labels == ()
+
+
+def test_doubtful_equilibria_say_so(bar):
+    """Those out of the range of blocks, and unstable ones, as `solve` warns of them."""
+    mesh = rf.Mesh(*box_hexes(24, 2, 2, (1.2, 0.1, 0.1)))
+    x = mesh.nodes
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=x[:, 0] < 1e-9)
+    end = np.flatnonzero(x[:, 0] > 1.2 - 1e-9)
+    body = rf.CompositeBody(solid, 6, holdable=end)
+    with rf.view(body, browser=False) as view:
+        assert pulled(view._shown, {2: 0.02})["note"] == ""
+        assert pulled(view._shown, {2: 0.0, 4: 150.0})["note"].startswith("blocks are turned by")
+        # pushed along its axis without an imperfection: it would buckle
+        view._shown.command({"kind": "reset"})
+        frame = pulled(view._shown, {0: -0.1})
+        with pytest.warns(rf.PlausibilityWarning, match="unstable"):
+            body.solve(held={int(i): (-0.1, 0.0, 0.0) for i in end})
+        assert frame["note"].startswith("this equilibrium is unstable")
+
+
+def test_solves_do_not_pile_up(bar):
+    """While one runs, frames are the last ones, and only the newest target is solved next."""
+    x = bar.mesh.nodes
+    body = rf.CompositeBody(bar, 4, holdable=x[:, 0] > 0.4 - 1e-9)
+    begun, go, done = threading.Event(), threading.Event(), []
+
+    class Slow(ShownBlocks):
+        def _solution(self, q):
+            if q.any():
+                done.append(float(q[0, 2]))
+                begun.set()
+                assert go.wait(30.0)
+            return super()._solution(q)
+
+    shown = Slow(body, "z")
+    with contextlib.closing(View(shown, 0, (), 100)):
+        rest = shown.frame()
+        for value in (0.01, 0.02, 0.03, 0.04):
+            shown.command({"kind": "shape", "body": 0, "shape": 2, "value": value})
+            assert begun.wait(30.0)
+            frame = shown.frame()
+            assert frame["note"] == "solving"
+            assert frame["amounts"][2] == value
+            assert frame["bodies"] is rest["bodies"]
+        go.set()
+        frame = solved(shown)
+        assert done == [0.01, 0.04]
+        assert (frame["note"], frame["amounts"][2]) == ("", 0.04)
+        # a view that is closed leaves out what waits
+        go.clear()
+        begun.clear()
+        shown.command({"kind": "shape", "body": 0, "shape": 2, "value": 0.05})
+        assert begun.wait(30.0)
+        shown.command({"kind": "shape", "body": 0, "shape": 2, "value": 0.06})
+        worker = shown._worker
+    go.set()
+    worker.join()
+    shown.command({"kind": "reset"})
+    assert done == [0.01, 0.04, 0.05]
+
+
+def test_many_handles_have_no_sliders():
+    mesh = rf.Mesh(*box_hexes(100, 1, 1, (10.0, 0.1, 0.1)))
+    x = mesh.nodes
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=x[:, 0] < 1e-9)
+    every = np.abs(x[:, 0] / 0.3 - np.rint(x[:, 0] / 0.3)) < 1e-9
+    scene = scene_of(rf.CompositeBody(solid, 4, holdable=every & (x[:, 0] > 0.0)))
+    assert "33 handles, too many for sliders: 32 at most" in scene.texts[1]
+    assert scene.bodies[0].labels == ()
+    assert not scene.poses
+
+
+def test_triangles_of_files_have_three_corners(bar, tmp_path):
+    control = two_handles(bar)
+    arrays = control._parts()
+    arrays["triangles"] = arrays["triangles"].copy()
+    arrays["triangles"][3, 1] = arrays["triangles"][3, 0]
+    handle_files.save(tmp_path / "c", arrays, control._numbers())
+    with pytest.raises(rf.FileFormatError, match="a triangle with a corner twice"):
+        rf.load(tmp_path / "c")
 
 
 def test_composite_bodies_have_a_colour_for_each_block(bar):

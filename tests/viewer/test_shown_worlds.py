@@ -177,3 +177,26 @@ def test_the_ground_follows_the_bodies(browser):
         browser.wait("window.reducedfem.drawing.bodies[2].moved?.some((x) => x !== 0)")
         positions, _ = read(browser, 2)
         np.testing.assert_allclose(positions, corners - scene.centre, atol=1e-5)
+
+
+def test_saving_leaves_the_ground_of_pages(tmp_path):
+    world = rf.World(1e-3, ground=rf.PlaneField((0, 0, 0), (0, 0, 1)))
+    like = falling(1).bodies[0]
+    like.reset((0, 0, 0.2), velocity=(5.0, 0, 0))
+    world.add(like, rf.PointTree(rf.Pointshell.from_field(BOX, 200), like.reduced))
+    with rf.view(world, browser=False) as view:
+        scene = view._shown.scene()
+        # far from where the scene was made
+        world.step(400)
+        (before,) = view._shown.frame()["dimples"]
+        view.save(tmp_path / "world.html")
+        (after,) = view._shown.frame()["dimples"]
+        assert np.abs(before["moved"]).max() > 1.0
+        np.testing.assert_array_equal(after["moved"], before["moved"])
+        exact = scene.bodies[1].vertices + after["moved"]
+        low, high = exact.min(axis=0), exact.max(axis=0)
+        place = world.positions[0, :2]
+        assert ((low[:2] < place) & (place < high[:2])).all()
+        # that of the file is below the body, too
+        ground = view._shown.saved().bodies[1].vertices
+        assert ((ground.min(axis=0)[:2] < place) & (place < ground.max(axis=0)[:2])).all()

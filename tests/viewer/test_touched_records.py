@@ -13,6 +13,7 @@ from explicit_touch import above, touched
 from explicit_touch import session as explicit_session
 from pages import DRAWN, read
 from reducedfem.viewer.shown_contact import HELD
+from reducedfem.viewer.shown_touch import _reason
 from shapes import box_hexes
 from touched import LAW, circles, session, slab, tip
 
@@ -90,10 +91,17 @@ def test_dents_follow_a_release_at_a_time():
         assert len(scene_of(made, records).bodies) == 2
     # one without the release is not taken for another body
     fresh = tip(parts, radius=0.022)
-    expected = r"agrees with the records up to 0\.\d+ s, and from 0\.1\d+ s on .* x holds 21 that"
+    expected = (
+        r"agrees with the records up to 0\.1\d\d s, and from 0\.1\d\d s on .* supports were "
+        r"probably released by 0\.1\d\d s, and x holds 21 that .* or it is another body"
+    )
     with pytest.warns(rf.PlausibilityWarning, match=expected) as seen:
         scene_of(fresh, records)
-    assert "another stiffness" not in str(seen[0].message)
+    before, first, named = (
+        float(text) for text in re.findall(r"(0\.\d\d\d) s", str(seen[0].message))
+    )
+    assert before < first == named
+    assert first > 0.15
     body, track = scene.bodies[0], scene.clip.tracks[0]
     moved = np.tensordot(track.q, body.shapes, 1)
     end = body.vertices[:, 0] > 0.24 - 1e-9
@@ -102,6 +110,52 @@ def test_dents_follow_a_release_at_a_time():
     assert np.abs(moved[220, end, 2]).max() > 0.05 * dent
     between = np.abs(moved[175, end, 2]).max() / np.abs(moved[220, end, 2]).max()
     assert 0.1 < between < 0.9
+
+
+def test_a_release_after_the_deepest_cycles_is_noticed():
+    """The deepest cycles agree, those that come last do not."""
+    nodes, elements = box_hexes(12, 6, 2, (0.24, 0.12, 0.04))
+    mesh = rf.Mesh(nodes, elements)
+    left, right = nodes[:, 0] < 1e-9, nodes[:, 0] > 0.24 - 1e-9
+    parts = rf.GreensFunctions(rf.Solid(mesh, LAW, left | right), releasable=right), mesh.surface()
+    contact = tip(parts, radius=0.022)
+    contact.release(right, at=0.2)
+    deep, light = [0.12, 0.06, 0.035], [0.12, 0.06, 0.038]
+    path = np.concatenate([
+        np.linspace([0.12, 0.06, 0.045], deep, 100), np.linspace(deep, light, 60),
+        np.tile(light, (140, 1)),
+    ])  # fmt: skip
+    made = session(contact, path)
+    records = made.run(300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rf.PlausibilityWarning)
+        scene_of(made, records)
+        made.close()
+    with pytest.warns(rf.PlausibilityWarning, match=r"released by 0\.2\d\d s, and x holds 21"):
+        scene_of(tip(parts, radius=0.022), records)
+
+
+@pytest.mark.parametrize(
+    ("agree", "held", "expected"),
+    [
+        ("1" * 20 + "0" * 20, 4, "up to 100.019 s, and from 100.020 s on D: supports were"),
+        ("1" * 20 + "0" * 20, 0, "100.020 s on D: the records are probably those of another body"),
+        ("1" * 12 + "01" + "0" * 26, 4, "up to 100.011 s, .* released by 100.012 s, .* or it is"),
+        ("1110101" * 5 + "0" * 5, 4, "probably those of a body of another stiffness"),
+        (
+            "11" + "0" * 38,
+            4,
+            "probably those of a body of another stiffness .* or x holds supports",
+        ),
+        ("01" * 20, 4, "probably those of a body of another stiffness"),
+        ("0" * 40, 0, "or of a tip of another radius: D"),
+    ],
+)
+def test_causes_of_other_stiffnesses(agree, held, expected):
+    times = 100.0 + 1e-3 * np.arange(40)
+    text = _reason(times, np.array([one == "1" for one in agree]), held, "D")
+    assert re.search(expected, text), text
+    assert ("supports" in text) == (held > 0)
 
 
 def test_a_page_plays_them(played, browser, tmp_path):

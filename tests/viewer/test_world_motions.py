@@ -87,3 +87,15 @@ def test_other_objects_are_refused():
         rf.view(world, motion=motion.bodies[0], browser=False)
     with pytest.raises(rf.InputTypeError, match="motion must be a Motion, got WorldMotion"):
         rf.view(world.bodies[0].reduced, motion=motion, browser=False)
+
+
+def test_progress_is_reported_or_refused(tmp_path):
+    world, counts = pressed(make_pad(), 0), []
+    motion = rf.record_motion(world, 9, every=3)
+    path = tmp_path / "pressed.html"
+    rf.export_html(path, world, motion=motion, progress=lambda a, b: counts.append((a, b)))
+    assert counts == [(1, 2), (2, 2)]
+    for wrong in ("yes", 5):
+        for x, options in ((world, {}), (world, {"motion": motion}), (world.bodies[0], {})):
+            with pytest.raises(rf.InputTypeError, match="progress must be True, False, None or a"):
+                rf.export_html(path, x, progress=wrong, **options)

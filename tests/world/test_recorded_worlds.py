@@ -116,11 +116,14 @@ def test_contents_that_do_not_belong_together_are_refused(dented, tmp_path):
         ("'coordinates' does not agree", {"coordinates": arrays["coordinates"] + 1}),
         ("'points' does not agree", {"points": arrays["points"] + 1}),
         ("'dimpled' has an index twice", {"dimpled": arrays["dimpled"] * 0}),
+        ("dimples has the index -2147483648", {"dimpled": arrays["dimpled"] - [2**31 - 2, 0]}),
+        ("dimples has the index -1;", {"dimpled": arrays["dimpled"] + [1, 0]}),
         ("must ascend", {"times": arrays["times"][::-1]}),
         ("unit quaternion", {"poses": 2.0 * arrays["poses"]}),
         ("finite", {"dimples": np.nan * arrays["dimples"]}),
     ):
-        world_files.save(path, {**arrays, **changed})
+        same = {name: one.astype(arrays[name].dtype) for name, one in changed.items()}
+        world_files.save(path, {**arrays, **same})
         with pytest.raises(rf.FileFormatError, match=text):
             rf.load(path)
 
@@ -139,6 +142,9 @@ def test_wrong_arguments_are_refused(dented):
         rf.WorldMotion(motion.times, [rf.Motion(motion.times, motion.q)])
     with pytest.raises(rf.InputError, match=r"dimples\[-2\] must have shape \(5, n, 3\)"):
         rf.WorldMotion(motion.times, [motion], {-2: np.zeros((4, 2, 3))})
+    for index in (-1, 1):
+        with pytest.raises(rf.InputError, match=rf"index {index}; those of bodies are 0 to 0, "):
+            rf.WorldMotion(motion.times, [motion], {index: np.zeros((5, 2, 3))})
     with pytest.raises(rf.InputTypeError, match=r"bodies\[0\] must be a Motion"):
         rf.WorldMotion(motion.times, [1])
     with pytest.raises(rf.InputError, match="there is no motion"):
@@ -151,5 +157,6 @@ def test_info_describes_files(dented, tmp_path, capsys):
     out = capsys.readouterr().out
     for text in ("motion of a world", r"states +5, 0.01 to 0.03 s", "bodies +1", "with dimples +2"):
         assert re.search(text, out), text
-    assert main(["view", str(tmp_path / "fall.safetensors"), "--no-browser"]) == 1
-    assert "pass its world, as view(world, motion=motion)" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["view", str(tmp_path / "fall.safetensors"), "--no-browser"])
+    assert "make the World in a script, and call view(world, " in capsys.readouterr().err

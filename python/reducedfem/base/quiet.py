@@ -14,23 +14,30 @@ from contextvars import ContextVar
 
 __all__ = ["Shared", "parsing", "silenced", "warn"]
 
-_silenced = ContextVar("silenced", default=False)
+_silenced: ContextVar[list[str] | None] = ContextVar("silenced", default=None)
 
 
 @contextlib.contextmanager
-def silenced() -> Iterator[None]:
-    """Silence `warn` in this thread: of copies and of data sent by others, the original warned."""
-    token = _silenced.set(True)
+def silenced() -> Iterator[list[str]]:
+    """Silence `warn` in this thread: of copies and of data sent by others, the original warned.
+
+    The list that it gives takes the texts.
+    """
+    texts: list[str] = []
+    token = _silenced.set(texts)
     try:
-        yield
+        yield texts
     finally:
         _silenced.reset(token)
 
 
 def warn(text: str, category: type[Warning], stacklevel: int) -> None:
     """Warn like `warnings.warn`, unless silenced; `stacklevel` 1 is the caller."""
-    if not _silenced.get():
+    silent = _silenced.get()
+    if silent is None:
         warnings.warn(text, category, stacklevel=stacklevel + 1)
+    else:
+        silent.append(text)
 
 
 class Shared:

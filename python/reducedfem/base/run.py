@@ -19,6 +19,7 @@ __all__ = [
     "Progress",
     "become_worker",
     "callback",
+    "check_progress",
     "processors",
     "set_threads",
     "threads",
@@ -157,6 +158,14 @@ class _Bar:
                 self._bar.close()
 
 
+def check_progress(progress: object) -> None:
+    """Refuse other values of an argument `progress`."""
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise InputTypeError(
+            f"progress must be True, False, None or a callable, got {type(progress).__name__}"
+        )
+
+
 @contextlib.contextmanager
 def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], object] | None]:
     """Convert a `progress` argument to the callable for the core, or None.
@@ -168,6 +177,7 @@ def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], ob
     label
         Name of the work, shown by the bar.
     """
+    check_progress(progress)
     if progress is False:
         yield None
     elif progress is True:
@@ -179,12 +189,8 @@ def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], ob
             return
         with _Bar(label, PATIENCE) as bar:
             yield bar.show
-    elif callable(progress):
+    else:
         begin = getattr(progress, "begin", None)
         if callable(begin):
             begin(label)
         yield progress
-    else:
-        raise InputTypeError(
-            f"progress must be True, False, None or a callable, got {type(progress).__name__}"
-        )

@@ -16,6 +16,7 @@ from reducedfem.cli.recorded import refuse_other_scene
 from reducedfem.drawing.render import UP
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.viewer.view import export_html, view
+from reducedfem.world.recorded import WorldMotion
 
 __all__ = ["add_to"]
 
@@ -100,6 +101,11 @@ def _open(args: argparse.Namespace) -> Any:
         return open_surface(name, args.scale or 1.0)
     else:
         found = open_mesh(name)
+    if isinstance(found, WorldMotion):
+        raise UsageError(
+            f"{name!r} is the motion of a world, whose bodies the file does not have: make the "
+            f"World in a script, and call view(world, motion=rf.load({name!r}))"
+        )
     if args.scale is not None:
         raise UsageError(f"--scale is for surfaces, which {name!r} is not: leave it out")
     return found

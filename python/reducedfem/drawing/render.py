@@ -203,8 +203,9 @@ def checked_size(size: Any) -> tuple[int, int]:
     return count(wide, "size[0]", 4096, least=16), count(high, "size[1]", 4096, least=16)
 
 
-# by type of an object, a function that returns its shapes and triangles; see `render`
-DRAWERS: dict[type, Callable[[Any], tuple[list[Shape], NDArray[np.int32]]]] = {}
+# by type of an object, a function that returns its shapes, triangles, and the points (n, 3) that
+# the camera shows; see `render`
+DRAWERS: dict[type, Callable[[Any], tuple[list[Shape], NDArray[np.int32], Array]]] = {}
 
 
 def axes_of(azimuth: float, elevation: float, up: str) -> Array:
@@ -246,20 +247,30 @@ def frame_of(
     """Return the parallel projection that shows all shapes, the `camera` of `render`.
 
     Arguments are those of `render`. With the frame of all shapes, each of several pictures shows
-    its shapes at the same place and scale.
+    its shapes at the same place and scale. Of a `World` it shows the bodies, and the ground near
+    them.
     """
-    shapes, faces = _drawn(shapes, triangles)
-    if not shapes:
-        raise InputError("shapes is empty; there is nothing to draw")
+    _, _, points = _drawn(shapes, triangles)
+    return _frame_of(points, size, azimuth, elevation, margin, up, crop)
+
+
+def _frame_of(
+    points: Array,
+    size: tuple[int, int],
+    azimuth: float,
+    elevation: float,
+    margin: float,
+    up: str,
+    crop: bool,
+) -> Frame:
     axes = axes_of(azimuth, elevation, up)
-    used = np.unique(faces)
-    seen = np.concatenate([np.asarray(one.vertices, dtype=float)[used] @ axes.T for one in shapes])
+    seen = points @ axes.T
     bounds = np.array([seen.min(axis=0), seen.max(axis=0)])
     return frame_around(bounds, axes, size, margin, crop)
 
 
-def _drawn(shapes: object, triangles: ArrayLike | None) -> tuple[Any, NDArray[np.int32]]:
-    """Return the arguments `shapes` and `triangles` of `render`, or those of an object."""
+def _drawn(shapes: Any, triangles: ArrayLike | None) -> tuple[Any, NDArray[np.int32], Array]:
+    """Return arguments of `render`, or those of an object, and the points that a camera shows."""
     for kind, drawer in DRAWERS.items():
         if isinstance(shapes, kind):
             if triangles is not None:
@@ -268,7 +279,12 @@ def _drawn(shapes: object, triangles: ArrayLike | None) -> tuple[Any, NDArray[np
     if triangles is None:
         kinds = " or a ".join(["shapes with triangles", *(kind.__name__ for kind in DRAWERS)])
         raise InputTypeError(f"shapes must be {kinds}, got {type(shapes).__name__} alone")
-    return shapes, np.asarray(triangles, dtype=np.int32)
+    if not shapes:
+        raise InputError("shapes is empty; there is nothing to draw")
+    faces = np.asarray(triangles, dtype=np.int32)
+    used = np.unique(faces)
+    points = np.concatenate([np.asarray(one.vertices, dtype=float)[used] for one in shapes])
+    return shapes, faces, points
 
 
 def render(
@@ -290,7 +306,8 @@ def render(
     ----------
     shapes
         Shapes; opaque ones hide each other by depth, transparent ones are blended over those
-        behind them. Or a `World`, whose bodies are drawn in their present state.
+        behind them. Or a `World`, whose bodies are drawn in their present state; the picture ends
+        near them, the ground may not.
     triangles
         Vertex indices, shape (t, 3); None of a `World`.
     size
@@ -322,9 +339,9 @@ def render(
     InputTypeError
         `camera` is not a frame.
     """
-    shapes, faces = _drawn(shapes, triangles)
+    shapes, faces, points = _drawn(shapes, triangles)
     if camera is None:
-        camera = frame_of(shapes, faces, size, azimuth, elevation, margin, up, crop)
+        camera = _frame_of(points, size, azimuth, elevation, margin, up, crop)
     elif not isinstance(camera, Frame):
         raise InputTypeError(
             f"camera must be a frame of plot.frame_of(shapes, triangles), got "

@@ -142,6 +142,8 @@ def _check_nodes(arrays: Mapping[str, NDArray[Any]], n: int) -> None:
     last = len(arrays["nodes"]) - 1
     if corners.size and not (0 <= corners.min() <= corners.max() <= last):
         raise Refused(f"'triangles' has corners that are not between 0 and {last}")
+    if (corners == np.roll(corners, 1, axis=1)).any():
+        raise Refused("'triangles' has a triangle with a corner twice")
 
 
 def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:

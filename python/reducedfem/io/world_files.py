@@ -75,7 +75,7 @@ def read(
             if (found < 1).any() or found.sum() != arrays[whole].shape[1]:
                 raise Refused(f"{counts!r} does not agree with {whole!r}")
         for array in arrays.values():
-            if not (np.abs(array) < _LARGEST).all():
+            if not (np.abs(array.astype(np.float64)) < _LARGEST).all():
                 raise Refused("its arrays have values that are not finite, or far too large")
         if len(np.unique(arrays["dimpled"])) != len(arrays["dimpled"]):
             raise Refused("'dimpled' has an index twice")

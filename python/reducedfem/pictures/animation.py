@@ -17,13 +17,16 @@ from reducedfem.drawing.render import Shape, axes_of, checked_size, draw, frame_
 from reducedfem.drawing.style import on_paper, place_on_scale
 from reducedfem.drawing.values import Scale, Values
 from reducedfem.dynamics.recorded import Motion
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError
 from reducedfem.geometry.refine import refined
 from reducedfem.geometry.surface import Surface
 from reducedfem.io.atomic import as_path
 from reducedfem.pictures.subject import Model, Subject, check_motion
 from reducedfem.pictures.values import GivenValues, SurfaceValues
+from reducedfem.pictures.worlds import check_world_motion
 from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.world.recorded import WorldMotion
+from reducedfem.world.world import World
 
 __all__ = ["FILMERS", "Filmed", "animate"]
 
@@ -41,6 +44,10 @@ class Filmed(Protocol):
 
     def places(self) -> Iterator[Array]:
         """Yield the places of the vertices in each state [m], (v, 3)."""
+        ...
+
+    def framed(self, places: Array) -> Array:
+        """Return the points that the camera shows of places of the vertices, (n, 3)."""
         ...
 
     def colours(self, k: int) -> Any:
@@ -81,6 +88,9 @@ class _Film:
         rest = self._subject.surface.vertices
         return (rest + u for u in self._subject.displacements())
 
+    def framed(self, places: Array) -> Array:
+        return np.asarray(places[np.unique(self.triangles)])
+
     def colours(self, k: int) -> Array | Values:
         if self._values is not None and self.scale is not None:
             return Values(self.scale.place(self._values.state(k)), limits=(0.0, 1.0))
@@ -88,8 +98,8 @@ class _Film:
 
 
 def _film(
-    model: Model,
-    motion: Motion,
+    model: Model | World,
+    motion: Motion | WorldMotion,
     surface: Surface | None,
     values: GivenValues | None,
     states: NDArray[np.int64],
@@ -103,10 +113,12 @@ def _film(
                         f"{name} is given, but a {kind.__name__} has none: leave it out"
                     )
             return filmer(model, motion._at(states))
+    assert isinstance(motion, Motion)
+    assert not isinstance(model, World)
     return _Film(model, motion, surface, values, states)
 
 
-def _chosen(motion: Motion, fps: float, speed: float) -> NDArray[np.int64]:
+def _chosen(motion: Motion | WorldMotion, fps: float, speed: float) -> NDArray[np.int64]:
     """Return the index of the state nearest to the time of each picture."""
     pictures = motion.duration / speed * fps + 1.0
     if pictures > _MOST_PICTURES:
@@ -132,8 +144,8 @@ def _check_memory(path: str | os.PathLike[str], pictures: int, size: tuple[int, 
 
 def animate(
     path: str | os.PathLike[str],
-    model: Model,
-    motion: Motion,
+    model: Model | World,
+    motion: Motion | WorldMotion,
     surface: Surface | None = None,
     *,
     values: GivenValues | None = None,
@@ -149,7 +161,8 @@ def animate(
     """Write a film of a motion: a GIF, or an MP4 if the program ffmpeg is installed.
 
     Surfaces are coloured by `values`, or else by the displacement of the deformation, on the scale
-    of `colours`. The camera does not move, and shows the whole motion.
+    of `colours`. The camera does not move, and shows the whole motion; of a ground the part near
+    it.
 
     Parameters
     ----------
@@ -195,10 +208,10 @@ def animate(
     rate, pace = positive(fps, "fps"), positive(speed, "speed")
     wide, high = checked_size(size)
     axes = axes_of(number(azimuth, "azimuth"), number(elevation, "elevation"), up)
-    if not isinstance(model, tuple(FILMERS)):
+    if isinstance(model, World):
+        check_world_motion(motion, model)
+    else:
         check_motion(motion, model)
-    elif not hasattr(motion, "bodies"):
-        raise InputTypeError(f"motion must be that of a world, got {type(motion).__name__}")
     chosen = _chosen(motion, rate, pace)
     _check_memory(path, len(chosen), (wide, high))
     if flag(clock, "clock"):
@@ -208,10 +221,9 @@ def animate(
     states, repeats = np.unique(chosen, return_counts=True)
     film = _film(model, motion, surface, values, states)
     faces, scale = film.triangles, film.scale
-    used = np.unique(faces)
     bounds = np.array([np.full(3, np.inf), np.full(3, -np.inf)])
     for places in film.places():
-        seen = places[used] @ axes.T
+        seen = film.framed(places) @ axes.T
         bounds = np.array(
             [np.minimum(bounds[0], seen.min(axis=0)), np.maximum(bounds[1], seen.max(axis=0))]
         )

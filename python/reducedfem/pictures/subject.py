@@ -18,6 +18,7 @@ from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Skin
 from reducedfem.solid.solid import Solid
+from reducedfem.world.world import World
 
 __all__ = [
     "Model",
@@ -36,7 +37,10 @@ _KINDS = "a ReducedSolid, ProjectedSolid, Skin, Solid, Mesh or Surface"
 
 
 def _wrong_model(model: object, kinds: str) -> InputTypeError:
-    return InputTypeError(f"model must be {kinds}, got {type(model).__name__}")
+    hint = ""
+    if isinstance(model, World):
+        hint = "; write bodies one by one: world.bodies[0].reduced, with motion.bodies[0]"
+    return InputTypeError(f"model must be {kinds}, got {type(model).__name__}{hint}")
 
 
 def mesh_of(model: object, kinds: str) -> Mesh:

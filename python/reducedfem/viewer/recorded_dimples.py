@@ -55,7 +55,7 @@ def add_dimples(
         if not len(forces.cycle):
             continue
         q, shapes, lost = forces.dimples(local, len(records), progress)
-        texts += lost_text(bodies[k].name, lost)
+        texts += lost_text(bodies[k].name, lost) + forces.thinned_text(bodies[k].name)
         new_bodies[k] = with_shapes(bodies[k], Dimple(local, bodies[k]), shapes)
         known = bodies[k].shapes
         track = moving.get(k, Track(k))

@@ -52,6 +52,18 @@ class RecordedForces:
         force = records["site_force"][there].astype(np.float64)
         return cls(np.nonzero(there)[0], point[there], force)
 
+    def _chosen(self) -> NDArray[np.intp]:
+        """Return the cycles from which shapes are made."""
+        loaded = np.unique(self.cycle)
+        return loaded[:: -(-len(loaded) // _SAMPLES)]
+
+    def thinned_text(self, name: str) -> list[str]:
+        """Return the line of text about cycles whose dimples shapes may lack, if there are any."""
+        every = -(-len(np.unique(self.cycle)) // _SAMPLES)
+        if every < 2:
+            return []
+        return [f"{name}: shapes of the dimples of 1 of {every} cycles; others may be incomplete"]
+
     def dimple(self, local: LocalCompliance, cycle: int) -> Reals:
         """Return the dimple S f at all points in a cycle [m], (n, 3)."""
         own = slice(*np.searchsorted(self.cycle, (cycle, cycle + 1)))
@@ -72,10 +84,9 @@ class RecordedForces:
         shapes
             Unit vectors, (r, n, 3).
         lost
-            Part of the dimples of these cycles that the shapes leave out.
+            Part of the dimples of the chosen cycles that the shapes leave out.
         """
-        loaded = np.unique(self.cycle)
-        chosen = loaded[:: -(-len(loaded) // _SAMPLES)]
+        chosen = self._chosen()
         with callback(progress, "dimples") as tell:
             total = len(chosen) + _MOST_SHAPES
             some = np.empty((len(chosen), local.tree.shell.n_points, 3))

@@ -23,6 +23,7 @@ from reducedfem.green.plausible import FAR_TURN, LEAST_RADIUS, MOST_TURN
 from reducedfem.viewer.parts import Body, Marks, Scene, fixed_nodes, split, surface_tilts
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
 from reducedfem.viewer.shown_geometry import blocks_body
+from reducedfem.viewer.workers import Worker
 
 __all__ = ["HandledView", "ShownBlocks", "ShownHandles"]
 
@@ -32,6 +33,8 @@ _TURN = 150.0  # degrees
 _MOST = 180.0  # of a rotation vector: beyond, it is that of another turn
 _IDLE = 0.1  # s between frames while nothing moves
 _STIR = 1.0  # s after a motion with frames at the usual rate
+_MOST_HANDLES = 32  # with sliders
+SOLVING = "solving"  # note of frames that are older than the sliders
 # of handles in turn, apart for colour-blind eyes too (Okabe and Ito, 2008); fixed nodes are red
 _COLOURS = (
     (0.00, 0.45, 0.70), (0.90, 0.62, 0.00), (0.80, 0.47, 0.65), (0.00, 0.62, 0.45),
@@ -57,7 +60,8 @@ def _quaternion(vector: Reals) -> Reals:
 class HandledView(Shown):
     """A body whose handles, sets of nodes, pages shift and turn.
 
-    Coordinates are shifts [m] and rotation vectors [degrees] of the handles.
+    Coordinates are shifts [m] and rotation vectors [degrees] of the handles. A thread solves for
+    the newest ones, and leaves out those that came before; frames do not wait for it.
     """
 
     _drawn: Body
@@ -67,11 +71,15 @@ class HandledView(Shown):
         self._lock = threading.Lock()
         self._stirred = -np.inf  # time of the last motion [s]
         self._ends = np.tile([_SHIFT * size] * 3 + [_TURN] * 3, len(handles))
+        # coordinates of the last frame, and wanted ones
         self._q: Reals = np.zeros((len(handles), len(_NAMES)))
+        self._wanted = self._q
         self._state: dict[str, Any] | None = None
+        self._worker: Worker | None = None
+        self._ended = False
 
-    def _solution(self, q: Reals) -> tuple[Reals, Numbers]:
-        """Return the displacements of the vertices, (v, 3), and numbers; InputError: none."""
+    def _solution(self, q: Reals) -> tuple[Reals, Numbers, str]:
+        """Return displacements of the vertices, (v, 3), numbers, a note; InputError: none."""
         raise NotImplementedError
 
     @property
@@ -88,26 +96,36 @@ class HandledView(Shown):
                 f"the sliders turn handle {k} by {turns[k]:.0f}°, allowed are {_MOST:.0f}° about "
                 "the axis of all three: move another one back first"
             )
-        body, (moved, numbers) = self._drawn, self._solution(q)
+        body, (moved, numbers, note) = self._drawn, self._solution(q)
         normals = body.normals
         if len(body.triangles):
             normals = _core.surface_normals(body.vertices + moved, body.triangles)
         bodies = [{"moved": moved, "normals": normals}]
         return {
-            "bodies": bodies, "arrows": [], "numbers": numbers, "note": "", "amounts": q.ravel()
+            "bodies": bodies, "arrows": [], "numbers": numbers, "note": note, "amounts": q.ravel()
         }  # fmt: skip
 
     def frame(self) -> Frame:
-        """Return the solution for the present poses of the handles."""
+        """Return the last solution."""
         with self._lock:
-            if self._state is None:
-                self._state = self._moved(self._q)
-            return self._state
+            if self._worker is None:
+                return self._last()
+            # sliders stay where they are meanwhile
+            return {**self._last(), "note": SOLVING, "amounts": self._wanted.ravel()}
+
+    def _last(self) -> dict[str, Any]:
+        if self._state is None:
+            self._state = self._moved(self._q)
+        return self._state
+
+    def end(self) -> None:
+        """Leave out what is not solved yet."""
+        self._ended = True
 
     def command(self, message: Mapping[str, Any]) -> None:
         """Move a handle, or all of them back."""
         with self._lock:
-            q = self._q.copy()
+            q = self._wanted.copy()
             if message["kind"] == "reset":
                 q[:] = 0.0
             elif message["kind"] == "shape" and message["shape"] < q.size:
@@ -115,13 +133,33 @@ class HandledView(Shown):
                 q.reshape(-1)[message["shape"]] = np.clip(message["value"], -most, most)
             else:
                 return
-            self._stirred = time.monotonic()
-            before = self._state or self._moved(self._q)
+            self._wanted, self._stirred = q, time.monotonic()
+            if self._worker is None and not self._ended:
+                self._last()
+                self._worker = Worker("reducedfem handles", self._solve, self.end)
+                self._worker.start()
+
+    def _solve(self) -> None:
+        """Solve for the wanted coordinates, until they are those of the last frame."""
+        while True:
+            q = self._wanted
             try:
-                self._state = self._moved(q)
-                self._q = q
+                found, note = self._moved(q), ""
             except InputError as error:
-                self._state = {**before, "note": str(error)}
+                found, note = None, str(error)
+            except BaseException:
+                with self._lock:
+                    self._worker = None
+                raise
+            with self._lock:
+                self._stirred = time.monotonic()
+                if found is not None:
+                    self._q, self._state = q, found
+                else:
+                    self._state = {**self._last(), "note": note}
+                if self._wanted is q or self._ended:
+                    self._wanted, self._worker = self._q, None
+                    return
 
     def _with_sliders(self, body: Body) -> Body:
         h = len(self._handles)
@@ -175,7 +213,7 @@ class ShownHandles(HandledView):
             Body("handles", x[self._places], triangles, normals, colour=None, size=side)
         )
 
-    def _solution(self, q: Reals) -> tuple[Reals, Numbers]:
+    def _solution(self, q: Reals) -> tuple[Reals, Numbers, str]:
         control = self._control
         c = np.concatenate([
             control.parameters(k, control.means[k] + one[:3], _quaternion(np.radians(one[3:])))
@@ -193,7 +231,7 @@ class ShownHandles(HandledView):
                 numbers += _loads(wrench)
             else:
                 numbers.append(("forces", "none: the series is too inexact", ""))
-        return u[self._places], numbers
+        return u[self._places], numbers, ""
 
     def scene(self) -> Scene:
         """Return the scene."""
@@ -204,7 +242,7 @@ class ShownHandles(HandledView):
         ]
         if not len(self._drawn.triangles):
             texts.append(
-                "points: their surface is known of surface_nodes=None, in files of this version"
+                "points only: the file was saved by an earlier version, or with surface_nodes="
             )
         fixed = () if solid is None else fixed_nodes(solid.mesh, solid.fixed)
         marks = (*fixed, *self._marks(control.nodes[self._places]))
@@ -234,30 +272,32 @@ class ShownHandles(HandledView):
 class ShownBlocks(HandledView):
     """A composite body, by the blocks of its elements.
 
-    Its holdable nodes are handles: those that elements connect are one. Files have it at rest.
+    Its holdable nodes are handles: those in elements that touch are one. Files have it at rest.
     """
 
     def __init__(self, body: CompositeBody, up: str) -> None:
         self._body, self._up = body, up
         mesh = body.solid.mesh
-        handles = _connected(mesh, np.setdiff1d(body._holdable, body.solid.fixed))
+        found = _connected(mesh, np.setdiff1d(body._holdable, body.solid.fixed))
+        self._groups = len(found)
+        handles = found if len(found) <= _MOST_HANDLES else []
         means = np.array([mesh.nodes[one].mean(axis=0) for one in handles]).reshape(-1, 3)
         super().__init__(handles, means, float(np.linalg.norm(np.ptp(mesh.bounds, axis=0))))
         drawn, self._owners = blocks_body(mesh, body.blocks)
         self._drawn = self._with_sliders(drawn) if handles else drawn
         self._u: Reals | None = None  # last solution
 
-    def _solution(self, q: Reals) -> tuple[Reals, Numbers]:
+    def _solution(self, q: Reals) -> tuple[Reals, Numbers, str]:
         body, x = self._body, self._body.solid.mesh.nodes
         if not q.any():
             self._u = None
-            return np.zeros_like(self._drawn.vertices), []
+            return np.zeros_like(self._drawn.vertices), [], ""
         held: dict[int, Reals] = {}
         for nodes, mean, one in zip(self._handles, self._means, q, strict=True):
             pose = Pose(mean + one[:3], _quaternion(np.radians(one[3:])))
             held |= dict(zip(nodes.tolist(), pose.apply(x[nodes] - mean) - x[nodes], strict=True))
         try:
-            with silenced():
+            with silenced() as doubts:
                 found = body.solve(held=held, u0=self._u)
         except (ConvergenceError, SingularMatrixError) as error:
             raise InputError(f"no equilibrium from the last one: {error}") from None
@@ -269,12 +309,14 @@ class ShownBlocks(HandledView):
             wrenches.append([force.sum(axis=0), np.cross(arms, force).sum(axis=0)])
             begin += len(nodes)
         numbers = [*_loads(np.array(wrenches)), ("energy", found.energy, "J")]
-        return found.u[self._owners], numbers
+        return found.u[self._owners], numbers, ". ".join(doubts)
 
     def scene(self) -> Scene:
         """Return the scene."""
         body, solid, moves = self._body, self._body.solid, bool(self._handles)
         how = "holdable nodes are handles" if moves else "handles: nodes in holdable="
+        if self._groups > _MOST_HANDLES:
+            how = f"{self._groups} handles, too many for sliders: {_MOST_HANDLES} at most"
         texts = (
             f"{body.n_blocks} blocks, {len(body.nodes):,} of {solid.mesh.n_nodes:,} nodes outside",
             f"{how}; a solution: view(body, motion=Motion([0.0], [solution.u]))",
@@ -291,19 +333,15 @@ class ShownBlocks(HandledView):
 
 
 def _connected(mesh: Mesh, nodes: NDArray[Any]) -> list[NDArray[np.int64]]:
-    """Return sets of nodes that elements connect."""
+    """Return sets of nodes, those of elements that touch."""
     chosen = np.zeros(mesh.n_nodes, dtype=bool)
     chosen[nodes] = True
-    name = np.arange(mesh.n_nodes)
-    while True:
-        # each element gives its chosen nodes the least of their names
-        names = np.where(chosen[mesh.elements], name[mesh.elements], mesh.n_nodes)
-        least = np.broadcast_to(names.min(axis=1, keepdims=True), names.shape)
-        after = name.copy()
-        there = chosen[mesh.elements]
-        np.minimum.at(after, mesh.elements[there], least[there])
-        if np.array_equal(after, name):
-            break
-        name = after
+    label = chosen[mesh.elements].any(axis=1).astype(np.int32)
+    if not label.any():
+        return []
+    n, piece = mesh._core.pieces(label, 2, False)
+    name = np.full(mesh.n_nodes, n)
+    name[mesh.elements[label == 1]] = piece[label == 1, None]
     every = np.flatnonzero(chosen)
-    return [every[name[every] == one] for one in np.unique(name[every])]
+    order = every[np.argsort(name[every], kind="stable")]
+    return np.split(order, np.flatnonzero(np.diff(name[order])) + 1)

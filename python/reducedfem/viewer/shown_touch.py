@@ -34,8 +34,9 @@ _ALIKE = 0.01  # largest distance of recorded anchors from the body, over its si
 _SAME = 0.05  # largest error of recorded ways of the tip, over these
 _DEEPEST = 20  # cycles whose ways are compared
 _PARTS = 40  # of the time, in which the deepest cycle tells when a body changed
-_LEAST_PART = 3  # parts before a change
-_MISTAKEN = 0.1  # of the parts after it that may agree
+_LEAST_PART = 3  # parts before and after a change
+_MISTAKEN = 0.1  # of the parts before or after it that may be wrong
+_LEAST_WAY = 0.1  # of the tip in a part, over its longest, to tell anything
 
 
 def _tool_of(touched: Touched) -> Body:
@@ -165,30 +166,41 @@ class ShownTouchRecords(ShownRecords):
         if not len(deepest):
             return
         off, found, made = self._errors(deepest, forces)
+        parts = np.array_split(usable, min(_PARTS, len(usable)))
+        over_time = np.array([part[np.argmax(array["depth_m"][part])] for part in parts])
+        ways = np.linalg.norm(self._ways(over_time), axis=1)
+        over_time = over_time[ways >= _LEAST_WAY * ways.max()]
+        part_off, part_found, part_made = self._errors(over_time, forces)
+        agree = part_off <= _SAME
+        change = _change(agree)
         if np.median(off) <= _SAME:
-            return
+            if len(agree) - change < _LEAST_PART:
+                return
+            # the deepest cycles were before
+            off, found, made = part_off[change:], part_found[change:], part_made[change:]
         k = int(np.argsort(off)[len(off) // 2])
         differ = (
             f"their forces displace this one by {_millimetres(found[k])} at the tip, where the "
             f"records have {_millimetres(made[k])}"
         )
-        parts = np.array_split(usable, min(_PARTS, len(usable)))
-        over_time = np.array([part[np.argmax(array["depth_m"][part])] for part in parts])
-        agree = self._errors(over_time, forces)[0] <= _SAME
         warn(
             _reason(array["time_s"][over_time], agree, self._touched._held(), differ),
             PlausibilityWarning,
             stacklevel=stacklevel + 1,
         )
 
+    def _ways(self, cycles: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the recorded displacements at the tip."""
+        array = self._array
+        moved = array["hand_position"][cycles] - array["anchor"][cycles] - array["slip"][cycles]
+        return np.asarray(moved)
+
     def _errors(
         self, cycles: NDArray[np.intp], forces: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return relative errors of the displacements at the tip, these, and the recorded ones."""
-        array = self._array
-        anchors = array["anchor"][cycles]
-        made = array["hand_position"][cycles] - anchors - array["slip"][cycles]
-        found = self._touched._recorded_at_tip(anchors, forces[cycles])
+        made = self._ways(cycles)
+        found = self._touched._recorded_at_tip(self._array["anchor"][cycles], forces[cycles])
         off = np.linalg.norm(found - made, axis=1) / np.linalg.norm(made, axis=1)
         return off, found, made
 
@@ -203,20 +215,38 @@ class ShownTouchRecords(ShownRecords):
         return (self._body, self._held), (Track(0, self._q, rests), Track(1, None, hand)), texts
 
 
+def _change(agree: NDArray[np.bool_]) -> int:
+    """Return the part of the time from which on nearly none agree; without one their number."""
+    left = np.arange(len(agree), 0, -1)
+    share = np.cumsum(agree[::-1])[::-1] / left
+    after = np.flatnonzero(~agree & (share <= _MISTAKEN))
+    return int(after[0]) if len(after) else len(agree)
+
+
 def _reason(times: NDArray[np.float64], agree: NDArray[np.bool_], held: int, differ: str) -> str:
     """Return the warning of another stiffness; times: of cycles, with and without agreement.
 
     held: supports of the body that could be released, and are not.
     """
-    after = int(np.argmin(agree)) if agree[0] else 0
-    if held and after >= _LEAST_PART and agree[after:].mean() <= _MISTAKEN:
-        return (
-            f"x agrees with the records up to {times[after - 1]:.3g} s, and from "
-            f"{times[after]:.3g} s on {differ}: supports were probably released between, and x "
-            f"holds {held} that can be: call its release(nodes, at=) with that time, or view the "
-            "records with the session that was recorded"
+    after = _change(agree)
+    before = int(after - np.argmax(agree[:after][::-1])) if agree[:after].any() else 0
+    clear = after < len(agree) and before >= _LEAST_PART
+    if clear and agree[:after].mean() >= 1.0 - _MISTAKEN:
+        since = (
+            f"x agrees with the records up to {times[before - 1]:.3f} s, and from "
+            f"{times[after]:.3f} s on {differ}: "
         )
-    other = f"; or x holds supports, {held} of them, that were released then" if held else ""
+        if not held:
+            return (
+                f"{since}the records are probably those of another body: view them with the "
+                "session or scene that was recorded"
+            )
+        return (
+            f"{since}supports were probably released by {times[after]:.3f} s, and x holds {held} "
+            "that can be: call its release(nodes, at=) with the time of their release; or it is "
+            "another body: view the records with the session or scene that was recorded"
+        )
+    other = f"; or x holds supports, {held} of them, that were released" if held else ""
     return (
         "the records are probably those of a body of another stiffness than x has, or of a tip of "
         f"another radius{other}: {differ}: view them with the session or scene that was recorded"

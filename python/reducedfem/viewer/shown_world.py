@@ -196,6 +196,11 @@ class ShownWorld(ShownDriven):
 
     def scene(self) -> Scene:
         """Return the scene."""
+        scene, self.dents, self._floor = self._built()
+        return scene
+
+    def _built(self) -> tuple[Scene, tuple[Dent, ...], _Floor | None]:
+        """Return a scene, and what yields and follows the bodies in its frames."""
         world = self._world
         first: dict[ReducedSolid, int] = {}
         bodies: list[Body] = []
@@ -224,7 +229,6 @@ class ShownWorld(ShownDriven):
         for body, dent in self._fixed_bodies():
             bodies.append(body)
             dents.append(dent)
-        self.dents = tuple(dents)
         nodes = np.concatenate(
             [world.nodes(k) for k in range(self._count)]
             + [at.apply(local.solid.mesh.nodes) for local, at in self._fixed]
@@ -232,21 +236,25 @@ class ShownWorld(ShownDriven):
         )
         box = np.array([nodes.min(axis=0), nodes.max(axis=0)])
         ground = ground_body(world.ground, box)
-        self._floor = None
+        floor: _Floor | None = None
         if ground is not None:
             bodies.append(ground)
             if isinstance(world.ground, PlaneField):
-                self._floor = _Floor(len(bodies) - 1, world.ground, ground, self._radii)
+                floor = _Floor(len(bodies) - 1, world.ground, ground, self._radii)
         bodies_shown = f"{self._count:,} {'body' if self._count == 1 else 'bodies'}"
         if self._fixed:
             bodies_shown += f", {len(self._fixed):,} fixed"
         texts = (f"{bodies_shown}, dt = {world.dt:g} s",)
-        return Scene(
+        scene = Scene(
             "World", tuple(bodies), up=self._up, controls=True, pulls=True, texts=texts, box=box
         )
+        return scene, tuple(dents), floor
 
     def frame(self) -> Frame:
         """Return the state."""
+        return self._state(self.dents, self._floor)
+
+    def _state(self, dents: tuple[Dent, ...], floor: _Floor | None) -> Frame:
         world = self._world
         places, turns = self._places()
         if self._fixed:
@@ -259,21 +267,21 @@ class ShownWorld(ShownDriven):
             ("pairs in contact", float(report.pairs), ""),
         ]
         # few long arrays travel faster than many short ones
-        dents, every = self._dents(), np.column_stack([places, turns])
-        if self._floor is not None:
-            dents.append(self._floor.frame(world.positions[: self._count]))
+        moved, every = self._moved(dents), np.column_stack([places, turns])
+        if floor is not None:
+            moved.append(floor.frame(world.positions[: self._count]))
             every = np.concatenate([every, [_STILL]])
         return {
             **self._frame([], numbers),
             "places": every,
             "coordinates": np.concatenate([np.empty(0), *world.q[: self._count]]),
-            "dimples": dents,
+            "dimples": moved,
         }
 
-    def _dents(self) -> list[dict[str, Any]]:
+    def _moved(self, dents: tuple[Dent, ...]) -> list[dict[str, Any]]:
         """Return what moves the vertices of bodies with a dimple."""
         found = []
-        for one in self.dents:
+        for one in dents:
             u = self._world.dimple(one.number)
             if u.any():
                 found.append(one.frame(u))
@@ -281,7 +289,9 @@ class ShownWorld(ShownDriven):
 
     def saved(self) -> Scene:
         """Return the scene of a file: bodies where they are now."""
-        scene, frame = self.scene(), self.frame()
+        # not the scene of the pages, whose ground stays where it is
+        scene, own, floor = self._built()
+        frame = self._state(own, floor)
         dents = {one["body"]: one["moved"] for one in frame["dimples"]}
         bodies = list(scene.bodies)
         at = 0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem.base.run import callback
 from reducedfem.drawing.render import DRAWERS, Shape
 from reducedfem.drawing.values import Scale
 from reducedfem.geometry.pose import Pose
@@ -26,6 +27,7 @@ __all__ = ["ShownWorldMotion", "world_shapes"]
 
 _SAMPLES = 200  # states from which shapes of dimples are made
 _UNDER = 0.55  # half the side of the ground in a picture, over the diagonal of the bodies
+_AROUND = 0.1  # ground that a picture shows beside them, over the same
 
 Reals = NDArray[np.float64]
 
@@ -68,16 +70,18 @@ class ShownWorldMotion(Shown):
             place = np.concatenate([at.position, at.quaternion])
             tracks[n + j] = Track(n + j, None, np.tile(place, (len(motion), 1)))
         texts = [scene.texts[0], f"{len(motion):,} state{'s' * (len(motion) > 1)}"]
-        for dent in self._shown.dents:
-            u = motion.dimples.get(dent.number)
-            if u is None or not u.any():
-                continue
-            q, shapes, lost = _shapes_of(u)
-            texts += lost_text(bodies[dent.shown].name, lost)
-            bodies[dent.shown] = with_shapes(bodies[dent.shown], dent, shapes)
-            own = tracks[dent.shown].q
-            q = q if own is None else np.column_stack([own, q])
-            tracks[dent.shown] = replace(tracks[dent.shown], q=q)
+        with callback(self.progress, "dimples") as tell:
+            for done, dent in enumerate(self._shown.dents, 1):
+                u = motion.dimples.get(dent.number)
+                if u is not None and u.any():
+                    q, shapes, lost = _shapes_of(u)
+                    texts += lost_text(bodies[dent.shown].name, lost)
+                    bodies[dent.shown] = with_shapes(bodies[dent.shown], dent, shapes)
+                    own = tracks[dent.shown].q
+                    q = q if own is None else np.column_stack([own, q])
+                    tracks[dent.shown] = replace(tracks[dent.shown], q=q)
+                if tell is not None:
+                    tell(done, len(self._shown.dents))
         box = self._box(scene, tracks)
         ground = ground_body(world.ground, box)
         if ground is not None:
@@ -104,15 +108,23 @@ def _shapes_of(u: Reals) -> tuple[Reals, Reals, float]:
     return q, shapes, float(np.linalg.norm(lost) / max(float(np.linalg.norm(u)), 1e-300))
 
 
-def _on_ground(scene: Scene, world: World) -> tuple[Body, ...]:
-    """Return the bodies of a scene with a small ground, that pictures show whole."""
+def _on_ground(scene: Scene, world: World) -> tuple[tuple[Body, ...], Reals]:
+    """Return the bodies of a scene with a small ground, and points of it near them, (n, 3)."""
     assert scene.box is not None
     ground = ground_body(world.ground, scene.box, _UNDER)
-    return scene.bodies if ground is None else (*scene.bodies[:-1], ground)
+    if ground is None:
+        return scene.bodies, np.zeros((0, 3))
+    low, high = scene.box
+    around = _AROUND * float(np.linalg.norm(high - low))
+    near = np.clip(ground.vertices, low - around, high + around)
+    return (*scene.bodies[:-1], ground), near
 
 
 class _Joined:
-    """Bodies as one surface: those that have their geometry, triangles, colours."""
+    """Bodies as one surface: those that have their geometry, triangles, colours.
+
+    The first `count` of its vertices are not those of a ground.
+    """
 
     def __init__(self, bodies: Sequence[Body]) -> None:
         self.sources = [one if one.like is None else bodies[one.like] for one in bodies]
@@ -121,14 +133,16 @@ class _Joined:
         faces = [one.triangles + at for one, at in zip(self.sources, begins, strict=False)]
         self.triangles = np.concatenate(faces).astype(np.int32)
         self.colours = np.repeat(np.array([one.colour for one in bodies]), counts, axis=0)
+        self.count = sum(n for n, one in zip(counts, bodies, strict=True) if not one.backdrop)
 
 
-def world_shapes(world: World) -> tuple[list[Shape], NDArray[np.int32]]:
-    """Return the bodies of a world, in their present state, as one shape of `plot.render`."""
-    bodies = _on_ground(ShownWorld(world, "z", None).saved(), world)
+def world_shapes(world: World) -> tuple[list[Shape], NDArray[np.int32], Reals]:
+    """Return the bodies of a world, in their present state, as of `DRAWERS`."""
+    bodies, near = _on_ground(ShownWorld(world, "z", None).saved(), world)
     joined = _Joined(bodies)
     vertices = np.concatenate([one.vertices for one in bodies])
-    return [Shape(vertices, joined.colours)], joined.triangles
+    points = np.concatenate([vertices[: joined.count], near])
+    return [Shape(vertices, joined.colours)], joined.triangles, points
 
 
 class _WorldFilm:
@@ -137,7 +151,8 @@ class _WorldFilm:
     def __init__(self, world: World, motion: WorldMotion) -> None:
         scene = ShownWorldMotion(world, motion, "z").scene()
         assert scene.clip is not None
-        self._joined = _Joined(_on_ground(scene, world))
+        bodies, self._near = _on_ground(scene, world)
+        self._joined = _Joined(bodies)
         self._tracks = {one.body: one for one in scene.clip.tracks}
         self._count = len(motion)
         self.triangles = self._joined.triangles
@@ -157,6 +172,9 @@ class _WorldFilm:
     def places(self) -> Iterator[Reals]:
         for s in range(self._count):
             yield np.concatenate([self._place(k, s) for k in range(len(self._joined.sources))])
+
+    def framed(self, places: Reals) -> Reals:
+        return np.concatenate([places[: self._joined.count], self._near])
 
     def colours(self, k: int) -> Reals:
         del k  # they stay

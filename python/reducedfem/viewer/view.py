@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from reducedfem.base.check import choice, count, flag, number, positive
-from reducedfem.base.run import Progress
+from reducedfem.base.run import Progress, check_progress
 from reducedfem.contact.contact import Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
@@ -245,6 +245,7 @@ def _write(shown: Shown, path: str | os.PathLike[str], progress: Progress) -> No
     file = as_path(path)
     if file.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"path must end in .html, got {str(file)!r}")
+    check_progress(progress)
     shown.progress = progress
     scene = {**shown.saved().described(), "controls": False, "pulls": False, "tool": None}
     scene["poses"] = False
@@ -527,8 +528,8 @@ def export_html(
     x, on, motion, records, values, up
         As of `view`.
     progress
-        Progress bar of the dimples of records: True, False, or None (after two seconds, in a
-        terminal); or a callable ``f(done, total)``.
+        Progress bar of the dimples of records, or of a motion of a world; others have none: True,
+        False, or None (after two seconds, in a terminal); or a callable ``f(done, total)``.
 
     Raises
     ------

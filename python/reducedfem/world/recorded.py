@@ -26,6 +26,8 @@ __all__ = ["WorldMotion", "record_motion"]
 
 Array = NDArray[np.float64]
 
+_LEAST_INDEX = -1_000_000  # of fixed bodies; files that have less are damaged
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WorldMotion(Saved):
@@ -83,6 +85,13 @@ class WorldMotion(Saved):
         dimples = {}
         for name, given in self.dimples.items():
             number = integer(name, "dimples: an index")
+            if not (0 <= number < len(bodies) or _LEAST_INDEX <= number <= -2):
+                raise InputError(
+                    f"dimples has the index {number}; those of bodies are 0 to {len(bodies) - 1}, "
+                    "those of fixed ones -2, -3, ..."
+                    if bodies
+                    else f"dimples has the index {number}; those of fixed bodies are -2, -3, ..."
+                )
             u = frozen_array(given, f"dimples[{number}]")
             if u.ndim != 3 or u.shape != (len(times), u.shape[1], 3) or not u.size:
                 raise InputError(
