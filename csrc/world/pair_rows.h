@@ -16,11 +16,9 @@
 // with friction have two tangents a row as well (pair_friction.h), with the same signs.  Points of
 // a tree with a dimple (pair_dimple.h) are searched without it, and its rows are those of the
 // places with the dimple of the last step.  A field with a dimple v at x has the gap of the rest
-// field at x - v(x - v): rows are those of that place, but for the arms, and for the axes.  With n
-// the gradient of the rest field the gap has the derivative a = (I + grad v)^-T n by x, and -a by
-// v: forces are those of a potential of places and dimples.  Of a place with |a| other than 1 the
-// row has the unit vector along a and the stiffness |a|^2 k, which is the same force.  A turn of
-// the axis by more than 30 degrees, where linear statics end, is reduced to that.
+// field at x - v(x - v): rows are those of that place, but for the arms.
+// The derivative of that gap also has -grad v, which rows leave out: forces have no part along the
+// surface, and no potential.
 //
 // Vectors of a side are slots: six numbers of the rigid motion, two zeros, and the reduced
 // coordinates padded to rf_dense_ld.
