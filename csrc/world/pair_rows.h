@@ -52,7 +52,7 @@ typedef struct rf_pair_rows {
   int32_t n_rows;     // of the points with a force, one each
   int32_t n_passed;   // points without a force, see multibody.h
   int32_t n_lost;     // those of them that bore a force in the last step
-  double sunk_m;      // the deepest dimple at a point, of tree or field
+  double sunk_m;      // the deepest dimple at a point, of tree or field; -inf: none
   double sunk_at[3];  // the place of this point in the world
   double depth_m;     // of the deepest with a force
   int32_t size;       // of both slots

@@ -282,7 +282,7 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
   moved_points moved;
   rf_vec3_sub(s->frame.grasp, tree->centre, sides[0].arm);
   t->depth_m = 0.0;
-  t->sunk_m = 0.0;
+  t->sunk_m = -INFINITY;  // lost points have a place without a dimple as well
   memset(t->sunk_at, 0, sizeof t->sunk_at);
   t->n_rows = t->n_passed = t->n_lost = 0;
   memcpy(t->friction.turn, s->frame.rotation, sizeof t->friction.turn);

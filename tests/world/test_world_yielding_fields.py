@@ -427,6 +427,46 @@ def test_pads_beside_others_move_as_alone(pad, mu):
     assert 2 * ends[0][2] < ends[1][2]
 
 
+@pytest.mark.parametrize("mu", [0.0, 0.3])
+def test_a_pad_beside_rigid_bodies_moves_as_alone(pad, mu):
+    """Most points are rigid, which ends the preconditioner that couples dimples."""
+    ends = []
+    for n in (0, 40):
+        ground = rf.PlaneField((0, 0, -0.5), (0, 0, 1))
+        world = rf.World(DT, (0, 0, -G), ground, friction=mu, tol=1e-11)
+        world.add_fixed(pad.local, field=SLAB)
+        upper = rf.FreeBody(core(*LIGHT), DT)
+        upper.reset((0.0, 0.003, -1e-5), UPSIDE_DOWN, velocity=(0.02, 0.01, 0))
+        world.add(upper, pad.tree, SLAB, local=pad.local)
+        for k in range(n):
+            body = rf.FreeBody(core(*LIGHT), DT)
+            body.reset((6 + 0.1 * k, 0, -0.5 - 1e-5), velocity=(0.05, 0.02, 0))
+            world.add(body, rigid_square(0.01, 0.01))
+        world.step(2)
+        assert world.report.unconverged == 0
+        iterations = world.report.iterations
+        ends.append((world.positions[0], world.dimple(0), world.dimple(-2), iterations))
+    for one, same in zip(*(end[:3] for end in ends), strict=True):
+        np.testing.assert_allclose(one, same, atol=1e-6 * np.abs(one).max())
+    assert 2 * ends[0][3] < ends[1][3]
+
+
+def test_points_lost_in_the_field_are_named_by_their_place(pad):
+    """A weight slides past the points of the pad, where the field is as wide, and passes it."""
+    wide = rf.BoxField((-0.3, -0.3, -0.3), (0.3, 0.3, 0.0))
+    world = rf.World(1e-3, (0, 0, -G), tol=1e-9)
+    world.add_fixed(pad.local, field=wide)
+    body = rf.FreeBody(core(1e12, 1e4), 1e-3)
+    body.reset((0.021, -0.017, 0.0), velocity=(0.15, 0, 0))
+    world.add(body, rigid_square(0.005, 0.005))
+    with pytest.warns(
+        rf.PlausibilityWarning, match=r"body -2 no longer holds body 0, which has sunk in at \(0\.0"
+    ) as warned:
+        while not warned.list:
+            world.step()
+            assert world.report.steps < 1000
+
+
 def test_a_weight_that_slides_gains_less_than_its_own_sag(pad):
     """Kinetic energy, that of the dimple and the height, on two by two points."""
     half, density, dt = 0.005, 2000.0, 1e-3

@@ -143,11 +143,14 @@ def doubts_of_steps(
         )
     times, shell, body, depth, at, thickness = sunk
     if times > 0:
+        place = f"({', '.join(f'{x:.3g}' for x in at)}) m"
+        if depth > 0.5 * thickness:
+            text = f"gave way to body {body} by {depth:.2g} m at {place}, and the field in which"
+        else:
+            text = f"no longer holds body {body}, which has sunk in at {place}: the field in which"
         yield (
             "deep",
-            f"body {shell} gave way to body {body} by {depth:.2g} m at "
-            f"({', '.join(f'{x:.3g}' for x in at)}) m, and the field in which they touch is "
-            f"{thickness:.2g} m thick: points deeper than half of that are not found, and bodies "
-            "may pass through each other; use a field of the whole thickness of the body, a "
-            "stiffer solid or smaller forces",
+            f"body {shell} {text} they touch is {thickness:.2g} m thick: points deeper than half "
+            "of that are not found, and bodies may pass through each other; use a field of the "
+            "whole thickness of the body, a stiffer solid or smaller forces",
         )
