@@ -49,20 +49,22 @@ typedef struct rf_pair_rows {
   rf_pair_dimple dimple[2];  // of tree and field
   double dimple_damping;     // c if one of them yields, else 1
   // results of an evaluation
-  int32_t n_rows;     // of the points with a force, one each
-  int32_t n_passed;   // points without a force, see multibody.h
-  int32_t n_lost;     // those of them that bore a force in the last step
-  double sunk_m;      // the deepest dimple at a point, of tree or field; -inf: none
-  double sunk_at[3];  // the place of this point in the world
-  double depth_m;     // of the deepest with a force
-  int32_t size;       // of both slots
-  int32_t *place;     // of the point in the tree                                (n_rows)
-  double *rows;       // W                                                       (n_rows, size)
-  double *begin;      // f_0                                                     (n_rows)
-  double *stiff;      // c                                                       (n_rows)
-  double *force;      // f by the last choice                                    (n_rows)
-  double *slope;      // of f along a step                                       (n_rows)
-  double *applied;    // generalised forces                                      (size)
+  int32_t n_rows;       // of the points with a force, one each
+  int32_t n_passed;     // points without a force, see multibody.h
+  int32_t n_lost;       // those of them that bore a force in the last step
+  double sunk_m;        // the deepest dimple at a point, of tree or field; -inf: none
+  double sunk_at[3];    // the place of this point in the world
+  bool beyond;          // a point with a force is where the dimple of the field has faded
+  double beyond_at[3];  // the place of the first such point in the world
+  double depth_m;       // of the deepest with a force
+  int32_t size;         // of both slots
+  int32_t *place;       // of the point in the tree                                (n_rows)
+  double *rows;         // W                                                       (n_rows, size)
+  double *begin;        // f_0                                                     (n_rows)
+  double *stiff;        // c                                                       (n_rows)
+  double *force;        // f by the last choice                                    (n_rows)
+  double *slope;        // of f along a step                                       (n_rows)
+  double *applied;      // generalised forces                                      (size)
   int64_t row_room;
   int32_t n_room, room;
 } rf_pair_rows;

@@ -8,6 +8,7 @@
 
 enum { RIGID = RF_SLOT_RIGID };
 enum { BACK_ROUNDS = 2 };                 // of the places from which a dimple has moved them
+static const double FADED = 0.5;          // sum of the weights of a place beyond the points
 static const double LEAST_WEIGHT = 1e-9;  // smaller ones are rounding: at a point of the shell
 // Stiffness of a spring over that of a field that yields, at most: beyond it rounding decides.
 static const double STIFFEST = 1e6;
@@ -165,6 +166,15 @@ static void note_sunk(rf_pair_rows *t, const moved_points *moved, int32_t k, con
   for (int i = 0; i < 3; ++i) t->sunk_at[i] = x[i] + (field ? moved->back[3 * k + i] : 0.0);
 }
 
+// Notes the first point with a force at which the dimple of the field has faded.
+static void note_beyond(rf_pair_rows *t, const moved_points *moved, int32_t k, const double x[3]) {
+  double left = 0.0;
+  for (int c = 0; c < RF_DIMPLE_CORNERS; ++c) left += moved->weight[RF_DIMPLE_CORNERS * k + c];
+  if (t->beyond || !(left < FADED)) return;
+  t->beyond = true;
+  memcpy(t->beyond_at, x, sizeof t->beyond_at);
+}
+
 // Adds the rows of a block of points.
 static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_dimples *dimples,
                      rf_contact *contact, const rf_contact_points *points,
@@ -190,6 +200,7 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_d
     rf_vec3_sub(p.position, contact->search.frame.grasp, p.arm);
     const double *back = t->dimple[1].yields ? moved->back + 3 * k : NULL;
     for (int e = 0; e < 3 && back; ++e) p.arm[e] += back[e];
+    if (back) note_beyond(t, moved, k, p.position);
     make_row(t, sides, contact, &p, axis, t->rows + (size_t)t->n_rows * (size_t)t->size);
     if (t->friction.mu > 0.0) add_tangents(t, sides, contact, &p, axis);
     if (t->dimple[0].yields) add_tree_dimple(t, contact, p.place, axis);
@@ -273,6 +284,11 @@ static void add_sunk(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_d
     add_rows(t, sides, dimples, contact, &points, &moved);
 }
 
+static void to_world(const rf_pose *pose, double at[3]) {
+  rf_quat_rotate(pose->quaternion, at, at);
+  for (int i = 0; i < 3; ++i) at[i] += pose->position_m[i];
+}
+
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
                           const rf_pair_rows_dimples *dimples, rf_contact *contact) {
   lever sides[2] = {{.quaternion = tree->pose.quaternion, .tree = true},
@@ -283,7 +299,9 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
   rf_vec3_sub(s->frame.grasp, tree->centre, sides[0].arm);
   t->depth_m = 0.0;
   t->sunk_m = -INFINITY;  // lost points have a place without a dimple as well
+  t->beyond = false;
   memset(t->sunk_at, 0, sizeof t->sunk_at);
+  memset(t->beyond_at, 0, sizeof t->beyond_at);
   t->n_rows = t->n_passed = t->n_lost = 0;
   memcpy(t->friction.turn, s->frame.rotation, sizeof t->friction.turn);
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
@@ -295,8 +313,8 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
     add_sunk(t, sides, dimples, contact, s->tree->place[dimples->last[0].point[k]]);
   for (int32_t k = 0; k < dimples->n_held; ++k)
     add_sunk(t, sides, dimples, contact, dimples->held[k]);
-  rf_quat_rotate(tree->pose.quaternion, t->sunk_at, t->sunk_at);
-  for (int i = 0; i < 3; ++i) t->sunk_at[i] += tree->pose.position_m[i];
+  to_world(&tree->pose, t->sunk_at);
+  to_world(&tree->pose, t->beyond_at);
 }
 
 static void add(int32_t n, double factor, const double *x, double *y) {

@@ -1669,6 +1669,9 @@ class World:
         float,
         int,
         int,
+        int,
+        int,
+        tuple[float, float, float],
     ]: ...
     def contacts(
         self, /
