@@ -5,8 +5,8 @@
 
 #include "dynamics/collide.h"
 
-rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *system,
-                            double usual_s, rf_collide **out, rf_error *err) {
+rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *system, double usual_s,
+                            rf_collide **out, rf_error *err) {
   (void)set, (void)system, (void)usual_s;
   *out = NULL;
   return rf_fail(err, RF_ERR_INTERNAL, "there is no contact in explicit steps here");

@@ -25,6 +25,7 @@ INT, REAL, POINTER, TEXT = ctypes.c_int32, ctypes.c_double, ctypes.c_void_p, cty
 SOURCES = (
     *WORLD, "world/coupled.c", "world/coupled_rt.c", "world/frictional.c",
     "world/frictional_local_rt.c", "world/frictional_rows_rt.c", "world/frictional_rt.c",
+    "world/frictional_second_rt.c",
     "world/sites_rt.c",
     "constraint/friction.c",
     "constraint/friction_avx2_rt.c", "constraint/friction_avx512_rt.c",
@@ -35,6 +36,7 @@ SOURCES = (
     "dynamics/motion.c", "dynamics/motion_rt.c", "dynamics/newmark.c",
     "dynamics/stage_rt.c", "dynamics/system.c", "linalg/dense_avx2_rt.c",
     "linalg/dense_avx512_rt.c", "linalg/dense_plain_rt.c", "linalg/dense_rt.c", "linalg/pose.c",
+    "linalg/cubic.c", "linalg/cubic_rt.c",
     "linalg/simd.c", "mesh/bvh.c", "mesh/curved.c", "mesh/embed.c", "mesh/local.c",
     "mesh/nearest.c", "mesh/rule.c", "mesh/topology.c", "pointshell/tree.c",
     "pointshell/tree_avx2_rt.c", "pointshell/tree_avx512_rt.c", "pointshell/tree_plain_rt.c",
