@@ -199,8 +199,8 @@ def statics_rows() -> list[Row]:
     return rows
 
 
-def sliding_rows() -> list[Row]:
-    """Return rows of a soft pad that slides on another one, both with Green's functions."""
+def soft_pad() -> tuple[rf.LocalCompliance, rf.BoxField, rf.ReducedSolid]:
+    """Return a pad with Green's functions, its field, and the model of a core."""
     mesh = box((8, 8, 4), np.array([-0.04, -0.04, -0.04]), np.array([0.04, 0.04, 0.0]))
     solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), mesh.nodes[:, 2] < -0.039)
     top = mesh.nodes[mesh.nodes[:, 2] > -1e-9]
@@ -209,7 +209,58 @@ def sliding_rows() -> list[Row]:
     half = np.full(3, 0.015)
     core = rf.Solid(box((1, 1, 1), -half, half), rf.StVK(1e8, 0.3, 600.0))
     model = rf.reduce(core, rf.modal_derivative_basis(core, 1, 1))
-    slab = rf.BoxField((-0.05, -0.05, -0.04), (0.05, 0.05, 0.0))
+    return local, rf.BoxField((-0.05, -0.05, -0.04), (0.05, 0.05, 0.0)), model
+
+
+def beside_rows() -> list[Row]:
+    """Return rows of a weight on a soft pad beside rigid bodies, over the same without the pad."""
+    local, slab, model = soft_pad()
+
+    def square(half: float, n: int) -> rf.PointTree:
+        steps = np.linspace(-half, half, n)
+        places = np.array([(x, y, 0.0) for x in steps for y in steps])
+        return rf.PointTree(rf.Pointshell(places, np.tile([0.0, 0.0, 1.0], (n * n, 1))))
+
+    few, many = square(0.005, 2), square(0.0125, 5)
+    ground = rf.PlaneField((0.0, 0.0, -0.5), (0.0, 0.0, 1.0))
+    rows = []
+    for friction in (0.0, 0.3):
+        worlds = [rf.World(1e-3, (0.0, 0.0, -9.81), ground, friction=friction) for _ in range(2)]
+        worlds[0].add_fixed(local, field=slab)
+        weight = rf.FreeBody(model, 1e-3)
+        weight.reset((0.0, 0.0, -1e-5))
+        worlds[0].add(weight, few)
+        for k in range(20):
+            body = rf.FreeBody(model, 1e-3)
+            body.reset((6.0 + 0.1 * k, 0.0, -0.5 - 1e-5), velocity=(0.05, 0.02, 0.0))
+            for world in worlds:
+                world.add(body, many)
+        busy: tuple[list[float], ...] = ([], [])
+        for _ in range(60):
+            for world, seconds in zip(worlds, busy, strict=True):
+                start = time.perf_counter()
+                world.step()
+                seconds.append(time.perf_counter() - start)
+        times = np.array(busy[0])
+        rows.append(
+            Row(
+                f"pad beside 20 rigid bodies, {worlds[0].report.points} points, friction "
+                f"{friction:g}, one step",
+                float(np.median(times)) * 1e3,
+                "ms",
+                16.0,
+                spread(times, 1e3),
+                ratio=float(np.median(times) / np.median(busy[1])),
+                over="the same bodies without the pad",
+            )
+        )
+    return rows
+
+
+def sliding_rows() -> list[Row]:
+    """Return rows of a soft pad that slides on another one, both with Green's functions."""
+    local, slab, model = soft_pad()
+    tree = local.tree
     rows = []
     for friction in (0.0, 0.3):
         for both in (False, True):
@@ -279,5 +330,6 @@ ENTRIES = {
     "world of baskets": world_rows,
     "world with Green's functions": statics_rows,
     "pads that slide": sliding_rows,
+    "pads beside rigid bodies": beside_rows,
     "edit": edit_rows,
 }

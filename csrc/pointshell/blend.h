@@ -8,9 +8,6 @@
 // weights are these squares alone, made to sum to 1.  Beyond the points values fade: from the
 // distance of the neighbours of the nearest point on, to zero at twice that.  Places with all
 // points on their other side have no value.
-//
-// Derivatives of the weights by the place are those at a fixed normal, which on curved surfaces
-// leave out the turn of the tangents.  They jump at places where points change their order.
 #ifndef RF_POINTSHELL_BLEND_H
 #define RF_POINTSHELL_BLEND_H
 
@@ -26,16 +23,13 @@ typedef struct rf_shell_blend_points {
   const double *outward;  // normals (n, 3)
 } rf_shell_blend_points;
 
-// Writes the numbers of the points of each place, and their weights, (places->n, NEAREST), and the
-// derivatives of these, 1/m, (places->n, NEAREST, 3) unless NULL.  Of fewer points the rest has the
-// number 0 and the weight 0.
+// Writes the numbers of the points of each place, and their weights, (places->n, NEAREST).  Of
+// fewer points the rest has the number 0 and the weight 0.
 RF_MUST_CHECK rf_status rf_shell_blend(const rf_shell_blend_points *points,
                                        const rf_shell_blend_points *places, const rf_run *run,
-                                       int32_t *number, double *weight, double (*change)[3],
-                                       rf_error *err);
+                                       int32_t *number, double *weight, rf_error *err);
 // The same of one place, (NEAREST).
 void rf_shell_blend_place_rt(const rf_shell_blend_points *points, const double x[3],
-                             const double normal[3], int32_t *number, double *weight,
-                             double (*change)[3]);
+                             const double normal[3], int32_t *number, double *weight);
 
 #endif

@@ -40,159 +40,68 @@ static void search(const rf_shell_blend_points *points, const double *x, const d
   }
 }
 
-// Weights of the points of a place, and their derivatives by it; NULL: none.
-typedef struct blended {
-  int32_t n;
-  double *weight, (*change)[3];
-} blended;
-
-// Writes the derivative of the distance of a found point by the place.
-static void put_rise(const rf_shell_blend_points *points, const nearest *found, int32_t k,
-                     const double *x, double rise[3]) {
-  const double distance = sqrt(found->square[k]);
-  rf_vec3_sub(x, points->at + 3 * (int64_t)found->number[k], rise);
-  for (int i = 0; i < 3; ++i) rise[i] = distance > 0.0 ? rise[i] / distance : 0.0;
-}
-
-// Fades weights with the distance from the nearest point.
-static void fade(const rf_shell_blend_points *points, const nearest *near, const double *x,
-                 blended *b) {
-  const int32_t first = near->number[0];
-  const double distance = sqrt(near->square[0]);
+// Returns the part of a value that is left at a distance from the nearest point.
+static double left_at(const rf_shell_blend_points *points, int32_t point, double distance) {
   nearest found;
-  search(points, points->at + 3 * (int64_t)first, points->outward + 3 * (int64_t)first, &found);
+  search(points, points->at + 3 * (int64_t)point, points->outward + 3 * (int64_t)point, &found);
   const double reach = found.n > 0 ? sqrt(found.square[found.n - 1]) : 0.0;
-  if (!(distance > reach && reach > 0.0)) return;  // beside it, or a single point
-  const double left = fmax((GONE - distance / reach) / (GONE - 1.0), 0.0);
-  double rise[3];
-  put_rise(points, near, 0, x, rise);
-  for (int32_t k = 0; k < b->n; ++k) {
-    for (int i = 0; i < 3 && b->change; ++i)
-      b->change[k][i] =
-          left > 0.0 ? left * b->change[k][i] - b->weight[k] * rise[i] / ((GONE - 1.0) * reach)
-                     : 0.0;
-    b->weight[k] *= left;
-  }
+  if (!(reach > 0.0)) return 1.0;  // a single point
+  return fmax(fmin((GONE - distance / reach) / (GONE - 1.0), 1.0), 0.0);
 }
 
 // Weights by distance, which sum to 1, of the n points but the farthest of K + 1.
-static void put_shares(const rf_shell_blend_points *points, const nearest *found, const double *x,
-                       blended *b) {
-  const double times = found->n > K ? 1.0 : 2.0;
-  const double farthest = times * sqrt(found->square[found->n - 1]);
-  double sum = 0.0, last[3], mean[3] = {0.0};
-  put_rise(points, found, found->n - 1, x, last);
-  for (int32_t k = 0; k < b->n; ++k) {
-    const double own = sqrt(found->square[k]), distance = fmax(own, SAME * farthest);
+static void put_shares(const nearest *found, int32_t n, double *weight) {
+  const double last = sqrt(found->square[found->n - 1]),
+               farthest = found->n > K ? last : 2.0 * last;
+  double sum = 0.0;
+  for (int32_t k = 0; k < n; ++k) {
+    const double distance = fmax(sqrt(found->square[k]), SAME * farthest);
     const double share = farthest > 0.0 ? farthest / distance - 1.0 : 1.0;
-    sum += b->weight[k] = share * share;
-    if (!b->change) continue;
-    // of the logarithm first
-    double rise[3];
-    put_rise(points, found, k, x, rise);
-    for (int i = 0; i < 3; ++i)
-      b->change[k][i] =
-          own == distance && share > 0.0
-              ? 2.0 / share * (times * last[i] - farthest / distance * rise[i]) / distance
-              : 0.0;
+    sum += weight[k] = share * share;
   }
-  for (int32_t k = 0; k < b->n; ++k) {
-    b->weight[k] = sum > 0.0 ? b->weight[k] / sum : 1.0 / b->n;
-    for (int i = 0; i < 3 && b->change; ++i) mean[i] += b->weight[k] * b->change[k][i];
-  }
-  for (int32_t k = 0; k < b->n && b->change; ++k)
-    for (int i = 0; i < 3; ++i) b->change[k][i] = b->weight[k] * (b->change[k][i] - mean[i]);
-}
-
-// Linear function in the tangents at a place, with the least squares: the sums of shares w and
-// places a of its points about their mean m, M = sum w a a^T, and c = -M^-1 m.
-typedef struct fit {
-  double axis[2][3], at[K][2], mean[2], xx, xy, yy, det, tilt[2];
-} fit;
-
-// out = -M^-1 v
-static void turn_back(const fit *f, const double v[2], double out[2]) {
-  out[0] = (f->xy * v[1] - f->yy * v[0]) / f->det;
-  out[1] = (f->xy * v[0] - f->xx * v[1]) / f->det;
-}
-
-// Returns false for points on a line, which do not give a slope.
-static bool make_fit(const rf_shell_blend_points *points, const nearest *found, const double *x,
-                     const double *normal, const blended *b, fit *f) {
-  *f = (fit){0};
-  rf_vec3_tangents(normal, f->axis[0], f->axis[1]);
-  for (int32_t k = 0; k < b->n; ++k) {
-    double way[3];
-    rf_vec3_sub(points->at + 3 * (int64_t)found->number[k], x, way);
-    for (int i = 0; i < 2; ++i)
-      f->mean[i] += b->weight[k] * (f->at[k][i] = rf_vec3_dot(f->axis[i], way));
-  }
-  for (int32_t k = 0; k < b->n; ++k) {
-    const double p = f->at[k][0] -= f->mean[0], q = f->at[k][1] -= f->mean[1];
-    f->xx += b->weight[k] * p * p;
-    f->xy += b->weight[k] * p * q;
-    f->yy += b->weight[k] * q * q;
-  }
-  f->det = f->xx * f->yy - f->xy * f->xy;
-  const double trace = f->xx + f->yy;
-  if (!(f->det > FLAT * trace * trace)) return false;
-  turn_back(f, f->mean, f->tilt);
-  return true;
-}
-
-// Writes the derivatives of w a . c along axis i of space, at a fixed normal; each place a has the
-// derivative -sum w' a.
-static void derive_slope(const fit *f, const blended *b, int i, double out[K]) {
-  double shift[2] = {0.0}, way[2], tilt[2], bent[2] = {0.0};
-  for (int32_t k = 0; k < b->n; ++k)
-    for (int e = 0; e < 2; ++e) shift[e] -= b->change[k][i] * f->at[k][e];
-  for (int32_t k = 0; k < b->n; ++k) {
-    const double along = f->at[k][0] * f->tilt[0] + f->at[k][1] * f->tilt[1];
-    for (int e = 0; e < 2; ++e) bent[e] += b->change[k][i] * along * f->at[k][e];
-  }
-  for (int e = 0; e < 2; ++e) way[e] = bent[e] - shift[e] - f->axis[e][i];
-  turn_back(f, way, tilt);
-  for (int32_t k = 0; k < b->n; ++k) {
-    const double *a = f->at[k];
-    out[k] = b->change[k][i] * (a[0] * f->tilt[0] + a[1] * f->tilt[1]) +
-             b->weight[k] *
-                 (shift[0] * f->tilt[0] + shift[1] * f->tilt[1] + a[0] * tilt[0] + a[1] * tilt[1]);
-  }
+  for (int32_t k = 0; k < n; ++k) weight[k] = sum > 0.0 ? weight[k] / sum : 1.0 / n;
 }
 
 // Adds the slope of the linear function that is nearest to the values, in the tangents at x.
-static void add_slope(const rf_shell_blend_points *points, const nearest *found, const double *x,
-                      const double *normal, blended *b) {
-  fit f;
-  double slope[K], change[3][K], size = 0.0;
-  if (!make_fit(points, found, x, normal, b, &f)) return;
-  for (int32_t k = 0; k < b->n; ++k) {
-    slope[k] = b->weight[k] * (f.at[k][0] * f.tilt[0] + f.at[k][1] * f.tilt[1]);
+static void add_slope(const rf_shell_blend_points *points, const nearest *found, int32_t n,
+                      const double *x, const double *normal, double *weight) {
+  double axis[2][3], at[K][2], mean[2] = {0.0, 0.0}, slope[K], xx = 0.0, xy = 0.0, yy = 0.0;
+  rf_vec3_tangents(normal, axis[0], axis[1]);
+  for (int32_t k = 0; k < n; ++k) {
+    double way[3];
+    rf_vec3_sub(points->at + 3 * (int64_t)found->number[k], x, way);
+    for (int i = 0; i < 2; ++i) mean[i] += weight[k] * (at[k][i] = rf_vec3_dot(axis[i], way));
+  }
+  for (int32_t k = 0; k < n; ++k) {
+    const double p = at[k][0] -= mean[0], q = at[k][1] -= mean[1];
+    xx += weight[k] * p * p;
+    xy += weight[k] * p * q;
+    yy += weight[k] * q * q;
+  }
+  const double det = xx * yy - xy * xy, trace = xx + yy;
+  if (!(det > FLAT * trace * trace)) return;  // points on a line
+  const double p = (xy * mean[1] - yy * mean[0]) / det, q = (xy * mean[0] - xx * mean[1]) / det;
+  double size = 0.0;
+  for (int32_t k = 0; k < n; ++k) {
+    slope[k] = weight[k] * (p * at[k][0] + q * at[k][1]);
     size += fabs(slope[k]);
   }
   const double part = size > STEEPEST ? STEEPEST / size : 1.0;
-  for (int i = 0; i < 3 && b->change; ++i) {
-    double grows = 0.0;
-    derive_slope(&f, b, i, change[i]);
-    for (int32_t k = 0; k < b->n; ++k) grows += copysign(change[i][k], change[i][k] * slope[k]);
-    const double fewer = size > STEEPEST ? grows / size : 0.0;
-    for (int32_t k = 0; k < b->n; ++k) b->change[k][i] += part * (change[i][k] - fewer * slope[k]);
-  }
-  for (int32_t k = 0; k < b->n; ++k) b->weight[k] += part * slope[k];
+  for (int32_t k = 0; k < n; ++k) weight[k] += part * slope[k];
 }
 
 void rf_shell_blend_place_rt(const rf_shell_blend_points *points, const double x[3],
-                             const double normal[3], int32_t *number, double *weight,
-                             double (*change)[3]) {
+                             const double normal[3], int32_t *number, double *weight) {
   nearest found;
   memset(number, 0, K * sizeof *number);
   memset(weight, 0, K * sizeof *weight);
-  if (change) memset(change, 0, K * sizeof *change);
   search(points, x, normal, &found);
   if (found.n == 0) return;
-  blended b = {.n = found.n < K ? found.n : K, .weight = weight, .change = change};
-  memcpy(number, found.number, (size_t)b.n * sizeof *number);
-  put_shares(points, &found, x, &b);
-  add_slope(points, &found, x, normal, &b);
-  fade(points, &found, x, &b);
+  const double left = left_at(points, found.number[0], sqrt(found.square[0]));
+  if (!(left > 0.0)) return;
+  const int32_t n = found.n < K ? found.n : K;
+  memcpy(number, found.number, (size_t)n * sizeof *number);
+  put_shares(&found, n, weight);
+  add_slope(points, &found, n, x, normal, weight);
+  for (int32_t k = 0; k < n; ++k) weight[k] *= left;
 }

@@ -409,24 +409,21 @@ static PyObject *farthest_order(PyObject *module, PyObject *args) {
   return result;
 }
 
-PyDoc_STRVAR(
-    blend_doc,
-    "shell_blend($module, points, outward, places, place_outward, threads, changes=False, /)\n"
-    "--\n\n"
-    "Interpolation of values at points at other places of their surface: numbers of\n"
-    "points, int32, and weights, (places, k) each; changes: also their derivatives by the\n"
-    "place [1/m], (places, k, 3).");
+PyDoc_STRVAR(blend_doc,
+             "shell_blend($module, points, outward, places, place_outward, threads, /)\n--\n\n"
+             "Interpolation of values at points at other places of their surface: numbers of\n"
+             "points, int32, and weights, (places, k) each.");
 static PyObject *shell_blend(PyObject *module, PyObject *args) {
   static const char *const names[] = {"points", "outward", "places", "place_outward"};
   py_state *state = py_state_of_module(module);
-  PyObject *object[4], *out[3] = {NULL}, *result = NULL;
+  PyObject *object[4], *out[2] = {NULL}, *result = NULL;
   py_in in[4] = {{0}};
   rf_error err = {0};
   rf_status st;
   py_run run;
-  int threads, changes = 0;
-  if (!PyArg_ParseTuple(args, "OOOOi|p:shell_blend", object, object + 1, object + 2, object + 3,
-                        &threads, &changes) ||
+  int threads;
+  if (!PyArg_ParseTuple(args, "OOOOi:shell_blend", object, object + 1, object + 2, object + 3,
+                        &threads) ||
       py_run_init(state, &run, Py_None, threads) < 0)
     return NULL;
   for (int i = 0; i < 4; ++i)
@@ -439,20 +436,17 @@ static PyObject *shell_blend(PyObject *module, PyObject *args) {
   }
   const rf_shell_blend_points points = {(int32_t)in[0].shape[0], in[0].data, in[1].data},
                               places = {(int32_t)in[2].shape[0], in[2].data, in[3].data};
-  const npy_intp shape[] = {places.n, RF_SHELL_BLEND_NEAREST, 3};
+  const npy_intp shape[] = {places.n, RF_SHELL_BLEND_NEAREST};
   out[0] = py_new_i32(2, shape);
   out[1] = py_new_f64(2, shape);
-  if (changes) out[2] = py_new_f64(3, shape);
-  if (!out[0] || !out[1] || (changes && !out[2])) goto done;
+  if (!out[0] || !out[1]) goto done;
   int32_t *number = py_i32(out[0]);
   double *weight = py_f64(out[1]);
-  double(*change)[3] = changes ? (double(*)[3])py_f64(out[2]) : NULL;
-  PY_WITHOUT_GIL(st = rf_shell_blend(&points, &places, &run.run, number, weight, change, &err));
-  result =
-      st < 0 ? py_raise(state, st, &err) : PyTuple_Pack(changes ? 3 : 2, out[0], out[1], out[2]);
+  PY_WITHOUT_GIL(st = rf_shell_blend(&points, &places, &run.run, number, weight, &err));
+  result = st < 0 ? py_raise(state, st, &err) : PyTuple_Pack(2, out[0], out[1]);
 done:
   for (int i = 0; i < 4; ++i) py_in_release(in + i);
-  for (int i = 0; i < 3; ++i) Py_XDECREF(out[i]);
+  for (int i = 0; i < 2; ++i) Py_XDECREF(out[i]);
   return result;
 }
 

@@ -332,18 +332,19 @@ PyDoc_STRVAR(report_doc,
              "(steps, candidates, pairs, points, passed, depth, iterations, residual, "
              "unconverged, fastest, fastest_body, overlap, overlap_m, overlap_body, "
              "overlap_other, sunk, sunk_shell, sunk_other, sunk_m, sunk_at, sunk_thickness, "
-             "missed_body, missed_shell).");
+             "missed_body, missed_shell, beyond_shell, beyond_other, beyond_at).");
 static PyObject *report(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_multibody_report r;
   PY_UNDER_LOCK(self, r = *rf_multibody_reported(py_held(self)));
-  return Py_BuildValue("(LiiLLdidLdiddiiLiid(ddd)dii)", (long long)r.steps, (int)r.candidates,
-                       (int)r.pairs, (long long)r.points, (long long)r.passed, r.depth_m,
-                       (int)r.iterations, r.residual, (long long)r.unconverged, r.fastest,
-                       (int)r.fastest_body, r.overlap, r.overlap_m, (int)r.overlap_body,
-                       (int)r.overlap_other, (long long)r.sunk, (int)r.sunk_shell,
-                       (int)r.sunk_other, r.sunk_m, r.sunk_at[0], r.sunk_at[1], r.sunk_at[2],
-                       r.sunk_thickness_m, (int)r.missed_body, (int)r.missed_shell);
+  return Py_BuildValue(
+      "(LiiLLdidLdiddiiLiid(ddd)diiii(ddd))", (long long)r.steps, (int)r.candidates, (int)r.pairs,
+      (long long)r.points, (long long)r.passed, r.depth_m, (int)r.iterations, r.residual,
+      (long long)r.unconverged, r.fastest, (int)r.fastest_body, r.overlap, r.overlap_m,
+      (int)r.overlap_body, (int)r.overlap_other, (long long)r.sunk, (int)r.sunk_shell,
+      (int)r.sunk_other, r.sunk_m, r.sunk_at[0], r.sunk_at[1], r.sunk_at[2], r.sunk_thickness_m,
+      (int)r.missed_body, (int)r.missed_shell, (int)r.beyond_shell, (int)r.beyond_other,
+      r.beyond_at[0], r.beyond_at[1], r.beyond_at[2]);
 }
 
 PyDoc_STRVAR(contacts_doc,

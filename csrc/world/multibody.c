@@ -280,6 +280,15 @@ static void note_sunk(rf_multibody *c, const rf_pair_rows *t) {
   r->sunk_thickness_m = thickness;
 }
 
+// Notes a force beyond the points of a field that yields.
+static void note_beyond(rf_multibody *c, const rf_pair_rows *t) {
+  rf_multibody_report *r = &c->report;
+  if (!t->beyond || r->beyond_shell != r->beyond_other) return;
+  r->beyond_shell = t->side[1].body;
+  r->beyond_other = t->side[0].body;
+  memcpy(r->beyond_at, t->beyond_at, sizeof r->beyond_at);
+}
+
 // Node of a side of a pair, 2 and 3: of the dimples; NULL: none.
 static rf_multibody_node *node_of(const rf_multibody *c, const rf_pair_rows *t, int side) {
   if (side >= 2) return t->dimple[side - 2].yields ? &c->dimples[t->dimple[side - 2].node] : NULL;
@@ -307,6 +316,7 @@ static void list_active(rf_multibody *c, rf_multibody_solve *s) {
     report->passed += t->n_passed;
     note_overlap(c, t);
     note_sunk(c, t);
+    note_beyond(c, t);
     if (t->n_rows == 0) continue;
     c->active[c->n_active++] = t;
     report->points += t->n_rows;

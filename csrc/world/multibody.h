@@ -110,6 +110,10 @@ typedef struct rf_multibody_report {
   int32_t sunk_other;         // the one that it gives way to
   double sunk_m, sunk_at[3];  // its depth and place in the world
   double sunk_thickness_m;    // of the field
+  // first pair with a force beyond the points of a field that yields, where it is rigid: the body,
+  // or fixed shell, with the field, 0 and the same as the other: none, the other one, and the place
+  int32_t beyond_shell, beyond_other;
+  double beyond_at[3];
   // first fixed shell that a body came near that it cannot touch: -2, -3, ...; 0: none
   int32_t missed_shell;
   int32_t missed_body;

@@ -26,12 +26,15 @@ void rf_multibody_joint_free(rf_multibody_joint *j) {
 rf_status rf_multibody_joint_reserve(rf_multibody_joint *j, const rf_multibody_touching *of,
                                      rf_error *err) {
   rf_status st = RF_OK;
-  int64_t rows = 0;
-  bool dimples = false;
-  for (int32_t k = 0; k < of->n_nodes; ++k) dimples |= of->nodes[k]->dimple != NULL;
-  for (int32_t k = 0; k < of->n_pairs; ++k)
-    rows += (of->pairs[k]->friction.mu > 0.0 ? RF_PAIR_SPRINGS : 1) * of->pairs[k]->n_rows;
-  j->on = dimples && rows <= RF_MULTIBODY_JOINT_MOST;
+  int64_t rows = 0, soft = 0;
+  for (int32_t k = 0; k < of->n_pairs; ++k) {
+    const rf_pair_rows *t = of->pairs[k];
+    const int64_t own = (t->friction.mu > 0.0 ? RF_PAIR_SPRINGS : 1) * (int64_t)t->n_rows;
+    rows += own;
+    if (t->dimple[0].yields || t->dimple[1].yields) soft += own;
+  }
+  // the factor has the rows of rigid bodies, too, which do not need it
+  j->on = 2 * soft > rows && rows <= RF_MULTIBODY_JOINT_MOST;
   if (!j->on) return st;
   if (of->n_pairs > j->pair_room) {
     free_pairs(j);

@@ -6,7 +6,8 @@
 // the nodes without contact, block by block, and B the rows of pair_springs.h,
 //     P^-1 = (H + B^T B)^-1 = H^-1 - H^-1 B^T (1 + B H^-1 B^T)^-1 B H^-1,
 // which is the inverse of Newton's matrix itself as long as the same points push and slip.  Its
-// dense factor grows with all points, so that it serves steps with dimples and few rows only.
+// dense factor grows with all points, so that it serves steps with few rows only,
+// more than half of them on dimples.
 #ifndef RF_WORLD_MULTIBODY_JOINT_H
 #define RF_WORLD_MULTIBODY_JOINT_H
 

@@ -16,11 +16,9 @@
 // with friction have two tangents a row as well (pair_friction.h), with the same signs.  Points of
 // a tree with a dimple (pair_dimple.h) are searched without it, and its rows are those of the
 // places with the dimple of the last step.  A field with a dimple v at x has the gap of the rest
-// field at x - v(x - v): rows are those of that place, but for the arms, and for the axes.  With n
-// the gradient of the rest field the gap has the derivative a = (I + grad v)^-T n by x, and -a by
-// v: forces are those of a potential of places and dimples.  Of a place with |a| other than 1 the
-// row has the unit vector along a and the stiffness |a|^2 k, which is the same force.  A turn of
-// the axis by more than 30 degrees, where linear statics end, is reduced to that.
+// field at x - v(x - v): rows are those of that place, but for the arms.
+// The derivative of that gap also has -grad v, which rows leave out: forces have no part along the
+// surface, and no potential.
 //
 // Vectors of a side are slots: six numbers of the rigid motion, two zeros, and the reduced
 // coordinates padded to rf_dense_ld.
@@ -51,20 +49,22 @@ typedef struct rf_pair_rows {
   rf_pair_dimple dimple[2];  // of tree and field
   double dimple_damping;     // c if one of them yields, else 1
   // results of an evaluation
-  int32_t n_rows;     // of the points with a force, one each
-  int32_t n_passed;   // points without a force, see multibody.h
-  int32_t n_lost;     // those of them that bore a force in the last step
-  double sunk_m;      // the deepest dimple at a point, of tree or field
-  double sunk_at[3];  // the place of this point in the world
-  double depth_m;     // of the deepest with a force
-  int32_t size;       // of both slots
-  int32_t *place;     // of the point in the tree                                (n_rows)
-  double *rows;       // W                                                       (n_rows, size)
-  double *begin;      // f_0                                                     (n_rows)
-  double *stiff;      // c                                                       (n_rows)
-  double *force;      // f by the last choice                                    (n_rows)
-  double *slope;      // of f along a step                                       (n_rows)
-  double *applied;    // generalised forces                                      (size)
+  int32_t n_rows;       // of the points with a force, one each
+  int32_t n_passed;     // points without a force, see multibody.h
+  int32_t n_lost;       // those of them that bore a force in the last step
+  double sunk_m;        // the deepest dimple at a point, of tree or field; -inf: none
+  double sunk_at[3];    // the place of this point in the world
+  bool beyond;          // a point with a force is where the dimple of the field has faded
+  double beyond_at[3];  // the place of the first such point in the world
+  double depth_m;       // of the deepest with a force
+  int32_t size;         // of both slots
+  int32_t *place;       // of the point in the tree                                (n_rows)
+  double *rows;         // W                                                       (n_rows, size)
+  double *begin;        // f_0                                                     (n_rows)
+  double *stiff;        // c                                                       (n_rows)
+  double *force;        // f by the last choice                                    (n_rows)
+  double *slope;        // of f along a step                                       (n_rows)
+  double *applied;      // generalised forces                                      (size)
   int64_t row_room;
   int32_t n_room, room;
 } rf_pair_rows;

@@ -8,8 +8,7 @@
 
 enum { RIGID = RF_SLOT_RIGID };
 enum { BACK_ROUNDS = 2 };                 // of the places from which a dimple has moved them
-static const double STEEPEST = 0.577;     // tangent of the largest turn of an axis by a dimple
-static const double DENSEST = 2.0;        // largest change of a gap's slope by a dimple
+static const double FADED = 0.5;          // sum of the weights of a place beyond the points
 static const double LEAST_WEIGHT = 1e-9;  // smaller ones are rounding: at a point of the shell
 // Stiffness of a spring over that of a field that yields, at most: beyond it rounding decides.
 static const double STIFFEST = 1e6;
@@ -59,7 +58,6 @@ typedef struct moved_points {
   double gap[RF_CONTACT_BLOCK];
   double way[3 * RF_CONTACT_BLOCK];   // u - v, in the axes of the tree
   double back[3 * RF_CONTACT_BLOCK];  // v, likewise
-  double bend[9 * RF_CONTACT_BLOCK];  // grad v, likewise, by rows
   // points around the places in the field, and their weights
   int32_t corner[RF_DIMPLE_CORNERS * RF_CONTACT_BLOCK];
   double weight[RF_DIMPLE_CORNERS * RF_CONTACT_BLOCK];
@@ -168,29 +166,13 @@ static void note_sunk(rf_pair_rows *t, const moved_points *moved, int32_t k, con
   for (int i = 0; i < 3; ++i) t->sunk_at[i] = x[i] + (field ? moved->back[3 * k + i] : 0.0);
 }
 
-// Turns the axis of a row to the normal of the field with its dimple: the gap g(x - v) at y = x + v
-// has the derivative (I + grad v)^-T n.  Returns the length of that, 1 without a dimple.  A turn of
-// more than 30 degrees, beyond linear statics, is reduced to that.
-static double bend_axis(const double bend[9], double axis[3]) {
-  double m[9], turned[9], a[3], across[3];
-  for (int i = 0; i < 9; ++i) m[i] = bend[i] + (i % 4 == 0);
-  const bool folded = !(rf_mat3_inverse_transposed(m, turned) > 0.0);
-  for (int i = 0; i < 3; ++i) {
-    // folded: to first order
-    a[i] = axis[i];
-    for (int j = 0; j < 3 && folded; ++j) a[i] -= bend[3 * j + i] * axis[j];
-    if (!folded) a[i] = rf_vec3_dot(turned + 3 * i, axis);
-  }
-  const double along = rf_vec3_dot(a, axis), size = rf_vec3_length(a);
-  for (int i = 0; i < 3; ++i) across[i] = a[i] - along * axis[i];
-  const double aside = rf_vec3_length(across);
-  if (!(aside <= STEEPEST * along)) {
-    const double part = isfinite(aside) && aside > 0.0 ? STEEPEST / aside : 0.0;
-    for (int i = 0; i < 3; ++i) a[i] = axis[i] + part * across[i];
-  }
-  const double length = rf_vec3_length(a);
-  for (int i = 0; i < 3; ++i) axis[i] = a[i] / length;
-  return isfinite(size) ? fmin(fmax(size, 1.0 / DENSEST), DENSEST) : 1.0;
+// Notes the first point with a force at which the dimple of the field has faded.
+static void note_beyond(rf_pair_rows *t, const moved_points *moved, int32_t k, const double x[3]) {
+  double left = 0.0;
+  for (int c = 0; c < RF_DIMPLE_CORNERS; ++c) left += moved->weight[RF_DIMPLE_CORNERS * k + c];
+  if (t->beyond || !(left < FADED)) return;
+  t->beyond = true;
+  memcpy(t->beyond_at, x, sizeof t->beyond_at);
 }
 
 // Adds the rows of a block of points.
@@ -201,8 +183,7 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_d
   contact->law.kind->rt->respond(contact->law.self, points, false, rows);
   for (int32_t i = 0; i < rows->n && t->n_rows < t->n_room; ++i) {
     const int32_t k = rows->point[i];
-    double axis[3], dense = 1.0;
-    memcpy(axis, rows->axis + 3 * i, sizeof axis);
+    const double *axis = rows->axis + 3 * i;
     row_point p = {.place = points->place[k],
                    .position = points->position + 3 * k,
                    .carriers = &points->carriers[k]};
@@ -219,7 +200,7 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_d
     rf_vec3_sub(p.position, contact->search.frame.grasp, p.arm);
     const double *back = t->dimple[1].yields ? moved->back + 3 * k : NULL;
     for (int e = 0; e < 3 && back; ++e) p.arm[e] += back[e];
-    if (back) dense = bend_axis(moved->bend + 9 * k, axis);
+    if (back) note_beyond(t, moved, k, p.position);
     make_row(t, sides, contact, &p, axis, t->rows + (size_t)t->n_rows * (size_t)t->size);
     if (t->friction.mu > 0.0) add_tangents(t, sides, contact, &p, axis);
     if (t->dimple[0].yields) add_tree_dimple(t, contact, p.place, axis);
@@ -228,40 +209,33 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_d
       add_field_dimple(t, contact, moved, k, axis);
       part = bearable(dimples, moved, k, rows->stiffness[i]);
     }
-    t->begin[t->n_rows] = dense * part * rows->force[i];
-    t->stiff[t->n_rows++] = dense * dense * part * rows->stiffness[i];
+    t->begin[t->n_rows] = part * rows->force[i];
+    t->stiff[t->n_rows++] = part * rows->stiffness[i];
   }
 }
 
 // Finds the displacement v of the field at a place x, outward normal n, that was at x - v: its
-// points and their weights, v and grad v in the axes of the tree.  The search for it begins on the
-// surface of the field, which is `out` from x along n.
+// points and their weights, and v in the axes of the tree.  The search for it begins on the surface
+// of the field, which is `out` from x along n.
 static void find_back(const rf_pair_rows_dimples *dimples, const rf_contact_frame *frame,
                       const double x[3], const double n[3], double out, int32_t *corner,
-                      double *weight, double back[3], double bend[9]) {
+                      double *weight, double back[3]) {
   const rf_pair_dimple_forces *last = &dimples->last[1];
-  double place[3], outward[3], change[RF_DIMPLE_CORNERS][3];
-  memset(bend, 0, 9 * sizeof *bend);
+  double place[3], outward[3];
   for (int i = 0; i < 3; ++i) back[i] = -out * n[i];
   rf_contact_to_body(frame->rotation, n, outward);
   for (int round = 0; round < BACK_ROUNDS; ++round) {
     double at[3], sum[3] = {0.0};
-    const bool ends = round == BACK_ROUNDS - 1;
     rf_vec3_sub(x, back, at);
     memset(back, 0, 3 * sizeof *back);
     rf_contact_places(frame, 1, at, place);
-    rf_shell_blend_place_rt(&dimples->field_shell, place, outward, corner, weight,
-                            ends ? change : NULL);
+    rf_shell_blend_place_rt(&dimples->field_shell, place, outward, corner, weight);
     if (last->n == 0) return;
     for (int c = 0; c < RF_DIMPLE_CORNERS; ++c) {
-      double way[3], turned[3], rise[3];
+      double way[3];
       if (weight[c] == 0.0) continue;
       rf_pair_dimple_displacement_rt(last, corner[c], way);
       for (int i = 0; i < 3; ++i) sum[i] += weight[c] * way[i];
-      if (!ends) continue;
-      rf_contact_to_world(frame->rotation, way, turned);
-      rf_contact_to_world(frame->rotation, change[c], rise);
-      for (int i = 0; i < 9; ++i) bend[i] += turned[i / 3] * rise[i % 3];
     }
     rf_contact_to_world(frame->rotation, sum, back);
   }
@@ -281,8 +255,7 @@ static void move_points(const rf_pair_rows *t, const rf_pair_rows_dimples *dimpl
     for (int i = 0; i < 3; ++i) x[i] = points->position[3 * k + i] + way[i];
     const double out = passed ? 0.0 : -points->gap[k] - rf_vec3_dot(way, gradient);
     find_back(dimples, &s->frame, x, passed ? inward : gradient, out,
-              moved->corner + RF_DIMPLE_CORNERS * k, moved->weight + RF_DIMPLE_CORNERS * k, back,
-              moved->bend + 9 * k);
+              moved->corner + RF_DIMPLE_CORNERS * k, moved->weight + RF_DIMPLE_CORNERS * k, back);
     rf_vec3_sub(way, back, way);
   }
   if (dimples->last[0].n + dimples->last[1].n > 0)
@@ -311,6 +284,11 @@ static void add_sunk(rf_pair_rows *t, const lever sides[2], const rf_pair_rows_d
     add_rows(t, sides, dimples, contact, &points, &moved);
 }
 
+static void to_world(const rf_pose *pose, double at[3]) {
+  rf_quat_rotate(pose->quaternion, at, at);
+  for (int i = 0; i < 3; ++i) at[i] += pose->position_m[i];
+}
+
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
                           const rf_pair_rows_dimples *dimples, rf_contact *contact) {
   lever sides[2] = {{.quaternion = tree->pose.quaternion, .tree = true},
@@ -320,8 +298,10 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
   moved_points moved;
   rf_vec3_sub(s->frame.grasp, tree->centre, sides[0].arm);
   t->depth_m = 0.0;
-  t->sunk_m = 0.0;
+  t->sunk_m = -INFINITY;  // lost points have a place without a dimple as well
+  t->beyond = false;
   memset(t->sunk_at, 0, sizeof t->sunk_at);
+  memset(t->beyond_at, 0, sizeof t->beyond_at);
   t->n_rows = t->n_passed = t->n_lost = 0;
   memcpy(t->friction.turn, s->frame.rotation, sizeof t->friction.turn);
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
@@ -333,8 +313,8 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
     add_sunk(t, sides, dimples, contact, s->tree->place[dimples->last[0].point[k]]);
   for (int32_t k = 0; k < dimples->n_held; ++k)
     add_sunk(t, sides, dimples, contact, dimples->held[k]);
-  rf_quat_rotate(tree->pose.quaternion, t->sunk_at, t->sunk_at);
-  for (int i = 0; i < 3; ++i) t->sunk_at[i] += tree->pose.position_m[i];
+  to_world(&tree->pose, t->sunk_at);
+  to_world(&tree->pose, t->beyond_at);
 }
 
 static void add(int32_t n, double factor, const double *x, double *y) {

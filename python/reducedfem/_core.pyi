@@ -128,26 +128,14 @@ def shell_normals(
     threads: int,
     /,
 ) -> NDArray[np.float64]: ...
-@overload
 def shell_blend(
     points: ArrayLike,
     outward: ArrayLike,
     places: ArrayLike,
     place_outward: ArrayLike,
     threads: int,
-    changes: Literal[False] = False,
     /,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
-@overload
-def shell_blend(
-    points: ArrayLike,
-    outward: ArrayLike,
-    places: ArrayLike,
-    place_outward: ArrayLike,
-    threads: int,
-    changes: Literal[True],
-    /,
-) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]: ...
 def farthest_order(points: ArrayLike, progress: object, threads: int, /) -> NDArray[np.int32]: ...
 def surface_merge(vertices: ArrayLike, /) -> NDArray[np.int32]: ...
 @overload
@@ -1688,6 +1676,9 @@ class World:
         float,
         int,
         int,
+        int,
+        int,
+        tuple[float, float, float],
     ]: ...
     def contacts(
         self, /

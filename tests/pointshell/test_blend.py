@@ -62,28 +62,6 @@ def test_weights_are_those_of_the_formula(rng, threads):
     np.testing.assert_allclose(dense(*found, 40), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("flat", [False, True])
-def test_derivatives_are_those_of_finite_differences(flat, rng):
-    """Also beyond the points, where weights fade, and for slopes that are cut."""
-    n, step = 200, 1e-7
-    points, outward = rng.normal(size=(40, 3)), unit(rng, 40)
-    places, place_outward = rng.normal(size=(n, 3)), unit(rng, n)
-    if flat:
-        points[:, 2], outward[:], place_outward[:] = 0.0, [0, 0, 1], [0, 0, 1]
-        places[:, 2] *= 0.01
-    *_, change = _core.shell_blend(points, outward, places, place_outward, 2, True)
-    number, weight = _core.shell_blend(points, outward, places, place_outward, 1)
-    for i, way in enumerate(step * np.eye(3)):
-        later = dense(*_core.shell_blend(points, outward, places + way, place_outward, 1), 40)
-        sooner = dense(*_core.shell_blend(points, outward, places - way, place_outward, 1), 40)
-        slope = dense(number, change[..., i], 40)
-        size = np.abs(slope).max()
-        np.testing.assert_allclose((later - sooner) / (2 * step), slope, atol=1e-5 * size)
-    *_, gone = _core.shell_blend(points, outward, points, outward, 1, True)
-    assert np.isfinite(gone).all()
-    np.testing.assert_allclose(gone.sum(axis=1), 0.0, atol=1e-6 * np.abs(gone).max())
-
-
 def test_a_place_at_a_point_has_its_value_and_sums_are_one(rng):
     ball = rf.DistanceField.from_field(rf.SphereField([0, 0, 0], 1.0), 16).isosurface()
     shell = rf.Pointshell.from_surface(ball, 200)

@@ -408,8 +408,8 @@ def test_bits_do_not_depend_on_threads(block):
         np.testing.assert_array_equal(one, same)
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.8])
-@pytest.mark.parametrize("iterations", [1, 3, 10])
+# points without friction are solved by a few iterations
+@pytest.mark.parametrize(("mu", "iterations"), [(0.0, 1), (0.8, 1), (0.8, 3), (0.8, 10)])
 @pytest.mark.parametrize("k", ["auto", 1e7])
 def test_a_solve_that_ends_early_holds_the_weight_and_stays_bounded(block, k, iterations, mu):
     world = rf.World(DT, (0, 0, -G), friction=mu, iterations=iterations)
@@ -422,8 +422,7 @@ def test_a_solve_that_ends_early_holds_the_weight_and_stays_bounded(block, k, it
         height = world.positions[0, 2] - HALF
         assert height > -5e-4  # at rest: -1.4e-4; free fall: -0.2
         assert world.energy.sum() + WEIGHT * height < 1e-6 * WEIGHT
-    # points without friction are solved by a few iterations
-    assert mu == 0.0 and iterations > 1 or world.report.unconverged > 0
+    assert world.report.unconverged > 0
 
 
 # ---- what is refused

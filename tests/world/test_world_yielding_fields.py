@@ -128,17 +128,14 @@ def test_two_equal_pads_are_half_as_stiff_as_one(pad, mu, both):
 
 
 def test_later_steps_stay_at_the_law(pad):
-    """Places in the field are those without its dimple: it hardly changes as it is looked up.
-
-    Nor do the axes, which turn to the normals of the surface with the dimple.
-    """
+    """Places in the field are those without its dimple: it hardly changes as it is looked up."""
     world = pressed(pad, 3e-4, k=1e5, shift=(0.0034, 0.0017))
     force, up, down = plain(pad, 3e-4, 1e5, (0.0034, 0.0017))
     for _ in range(10):
         world.step()
     np.testing.assert_allclose(world.contacts.forces[0, 2], force.sum(), rtol=1e-3)
-    np.testing.assert_allclose(-world.dimple(0)[:, 2], up, atol=1e-2 * up.max())
-    np.testing.assert_allclose(world.dimple(-2)[:, 2], down, atol=1e-2 * up.max())
+    np.testing.assert_allclose(-world.dimple(0)[:, 2], up, atol=5e-3 * up.max())
+    np.testing.assert_allclose(world.dimple(-2)[:, 2], down, atol=5e-3 * up.max())
 
 
 def test_energy_of_the_dimples_is_that_of_the_law(pad):
@@ -300,7 +297,9 @@ def test_places_beside_all_points_do_not_yield(pad):
     world.add_fixed(pad.local, field=SLAB)
     tree = rf.PointTree(rf.Pointshell([[0.0, 0.0, 0.0]], [[1.0, 0.0, 0.0]]))
     world.add(placed((0.05, 0, -0.5 * DEEP), model=core(*LIGHT)), tree, stiffness=1e4)
-    world.step(100)
+    text = r"body 0 touches body -2 at \(0\.05, .*, -0\.02\) m, where .* has no points on this side"
+    with pytest.warns(rf.PlausibilityWarning, match=text):
+        world.step(100)
     assert world.contacts.forces[0, 0] == pytest.approx(WEIGHT, rel=0.2)
     np.testing.assert_array_equal(world.dimple(-2), 0.0)
 
@@ -361,11 +360,6 @@ def test_a_field_thicker_than_twice_the_dimple_is_not_doubted(pad):
 # ---- limits
 
 
-# ---- energy of points that move along a surface
-
-HELD = 1e5  # N/m, of the springs
-
-
 def rigid_square(half, spacing=0.00125):
     """Return the tree of a square of rigid points, or of one."""
     steps = np.linspace(-half, half, 2 * round(half / spacing) + 1)
@@ -373,57 +367,46 @@ def rigid_square(half, spacing=0.00125):
     return rf.PointTree(rf.Pointshell(places, np.tile([0.0, 0.0, 1.0], (len(places), 1))))
 
 
-def force_at(pad, place, tree, steps=6):
-    """Return the force [N] on rigid points that are held in the field, and the world."""
-    world = rf.World(DT, tol=1e-10)
+def force_at(pad, x, depth, half):
+    """Return the force [N] on a square of rigid points, or one, that is held in the field."""
+    world = rf.World(DT, tol=1e-8)
     world.add_fixed(pad.local, field=SLAB)
-    world.add(placed(place), tree, stiffness=HELD)
-    world.step(steps)
-    return world.contacts.forces[0], world
+    world.add(placed((x, 0, -depth)), rigid_square(half), stiffness=1e5)
+    world.step(3)
+    np.testing.assert_allclose(world.contacts.forces[0, :2], 0.0, atol=1e-9)
+    return world.contacts.forces[0, 2]
 
 
-@pytest.mark.parametrize("place", [(0.0013, 0.0008), (0.0031, -0.0021), (-0.0147, 0.0115)])
-@pytest.mark.parametrize("depth", [1e-5, 5e-4])
-def test_forces_are_the_derivatives_of_the_stored_energy(pad, place, depth):
-    """Of the dimple and of the spring, by finite differences of the place of a single point."""
-    tree, soft = rigid_square(0.0), np.linalg.inv(pad.S)
+@pytest.mark.parametrize(("half", "most"), [(0.0, 1.3), (0.01, 0.25)])
+def test_laps_in_a_field_that_yields_may_gain_some_energy(pad, half, most):
+    """Forces have no part along the surface, though its stiffness varies between the points.
 
-    def stored(way):
-        force, world = force_at(pad, np.array([*place, -depth]) + way, tree, steps=15)
+    A lap, down at one place and up at another, gives depth / 2 times the difference of the forces.
+    """
+    forces = np.array([force_at(pad, x, 2e-4, half) for x in (0.0, 0.0025, 0.005)])
+    assert 0.05 < np.ptp(forces) / forces[0] < most
+
+
+@pytest.mark.parametrize("place", [(0.021, -0.017), (-0.011, 0.0123)])
+@pytest.mark.parametrize("density", [2e3, 2e4, 4e4])
+def test_a_weight_laid_at_rest_stays_and_keeps_its_energy(pad, place, density):
+    """Near the edge of the pad, in the middle, and without friction, up to 6 mm deep."""
+    weight, soft = G * density * 0.03**3, np.linalg.inv(pad.S)
+    world = rf.World(1e-3, (0, 0, -G), tol=1e-9)
+    world.add_fixed(pad.local, field=SLAB)
+    body = rf.FreeBody(core(1e12, density), 1e-3)
+    body.reset((*place, 0.0))
+    world.add(body, rigid_square(0.005, 0.005))
+    energies = []
+    for _ in range(300):
+        world.step()
         u = world.dimple(-2).ravel()
-        return 0.5 * u @ soft @ u + 0.5 * force @ force / HELD
-
-    h = 2e-6
-    slope = [(stored(h * e) - stored(-h * e)) / (2 * h) for e in np.eye(3)]
-    force, _ = force_at(pad, (*place, -depth), tree, steps=15)
-    aside = 2e-3 * np.linalg.norm(force[:2])
-    np.testing.assert_allclose(force, np.negative(slope), rtol=5e-4, atol=aside)
-
-
-@pytest.mark.parametrize(("half", "n"), [(0.0, 41), (0.005, 11), (0.01, 11)])
-def test_closed_ways_without_friction_take_no_work(pad, half, n):
-    """Down, along the surface and up again, where its stiffness differs by up to twice."""
-    tree, depth = rigid_square(half), 2e-4
-    along, heights = np.linspace(0.0004, 0.0054, n), np.linspace(0.0, depth, 6)
-
-    def lifting(x):
-        forces = [0.0, *(force_at(pad, (x, 0.0, -z), tree)[0][2] for z in heights[1:])]
-        return np.trapezoid(forces, heights)
-
-    begin, end = lifting(along[0]), lifting(along[-1])
-    forces = [force_at(pad, (x, 0.0, -depth), tree)[0][0] for x in along]
-    assert abs(end - begin) > 0.1 * begin
-    assert abs(end - begin + np.trapezoid(forces, along)) < 7e-3 * begin
-
-
-def test_axes_turn_by_30_degrees_at_most(pad):
-    tree = rigid_square(0.0)
-    slopes = []
-    for depth in (2e-3, 1e-2):
-        force, _ = force_at(pad, (0.0025, 0.001, -depth), tree)
-        slopes.append(np.linalg.norm(force[:2]) / force[2])
-    assert 0.05 < slopes[0] < 0.5
-    assert slopes[1] < np.tan(np.radians(30.01))
+        bent = 0.5 * u @ soft @ u
+        energies.append(world.energy.sum() + weight * world.positions[0, 2] + bent)
+    rises = np.array(energies) - np.minimum.accumulate(energies)
+    assert world.positions[0, 2] < 0.0
+    assert rises.max() < 0.2 * np.ptp(energies)
+    np.testing.assert_allclose(world.positions[0, :2], place, atol=1e-4)
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.3])
@@ -444,6 +427,47 @@ def test_pads_beside_others_move_as_alone(pad, mu):
     for one, same in zip(*(end[:2] for end in ends), strict=True):
         np.testing.assert_allclose(one, same, atol=1e-6 * np.abs(one).max())
     assert 2 * ends[0][2] < ends[1][2]
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3])
+def test_a_pad_beside_rigid_bodies_moves_as_alone(pad, mu):
+    """Most points are rigid, which ends the preconditioner that couples dimples."""
+    ends = []
+    for n in (0, 40):
+        ground = rf.PlaneField((0, 0, -0.5), (0, 0, 1))
+        world = rf.World(DT, (0, 0, -G), ground, friction=mu, tol=1e-11)
+        world.add_fixed(pad.local, field=SLAB)
+        upper = rf.FreeBody(core(*LIGHT), DT)
+        upper.reset((0.0, 0.003, -1e-5), UPSIDE_DOWN, velocity=(0.02, 0.01, 0))
+        world.add(upper, pad.tree, SLAB, local=pad.local)
+        for k in range(n):
+            body = rf.FreeBody(core(*LIGHT), DT)
+            body.reset((6 + 0.1 * k, 0, -0.5 - 1e-5), velocity=(0.05, 0.02, 0))
+            world.add(body, rigid_square(0.01, 0.01))
+        world.step(2)
+        assert world.report.unconverged == 0
+        iterations = world.report.iterations
+        ends.append((world.positions[0], world.dimple(0), world.dimple(-2), iterations))
+    for one, same in zip(*(end[:3] for end in ends), strict=True):
+        np.testing.assert_allclose(one, same, atol=1e-6 * np.abs(one).max())
+    assert 2 * ends[0][3] < ends[1][3]
+
+
+def test_points_lost_in_the_field_are_named_by_their_place(pad):
+    """A weight slides past the points of the pad, where the field is as wide, and passes it."""
+    wide = rf.BoxField((-0.3, -0.3, -0.3), (0.3, 0.3, 0.0))
+    world = rf.World(1e-3, (0, 0, -G), tol=1e-9)
+    world.add_fixed(pad.local, field=wide)
+    body = rf.FreeBody(core(1e12, 1e4), 1e-3)
+    body.reset((0.021, -0.017, 0.0), velocity=(0.15, 0, 0))
+    world.add(body, rigid_square(0.005, 0.005))
+    with pytest.warns(rf.PlausibilityWarning, match="body -2") as warned:
+        while len(warned) < 2:
+            world.step()
+            assert world.report.steps < 1000
+    assert "body 0 touches body -2" in str(warned[0].message)
+    lost = str(warned[1].message)
+    assert "body -2 no longer holds body 0, which has sunk in at (0.0" in lost
 
 
 def test_a_weight_that_slides_gains_less_than_its_own_sag(pad):
@@ -472,7 +496,7 @@ def test_a_weight_that_slides_gains_less_than_its_own_sag(pad):
         bent = 0.5 * u @ soft @ u
         energies.append(world.energy.sum() + weight * world.positions[0, 2] + bent)
     rises = np.array(energies) - np.minimum.accumulate(energies)
-    assert rises.max() < 0.02 * weight * sag
+    assert 0.0 < rises.max() < 0.2 * weight * sag
 
 
 def test_a_stiffness_that_the_field_cannot_bear_is_doubted(pad):

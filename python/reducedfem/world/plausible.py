@@ -12,7 +12,7 @@ from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.geometry.pose import Pose
 
-__all__ = ["doubts_of_body", "doubts_of_fixed", "doubts_of_steps"]
+__all__ = ["doubts_of_body", "doubts_of_fixed", "doubts_of_places", "doubts_of_steps"]
 
 # displacement in a step, over the thickness of the other body, from which on points may pass it
 _FASTEST = 0.5
@@ -143,11 +143,35 @@ def doubts_of_steps(
         )
     times, shell, body, depth, at, thickness = sunk
     if times > 0:
+        place = _place(at)
+        if depth > 0.5 * thickness:
+            text = f"gave way to body {body} by {depth:.2g} m at {place}, and the field in which"
+        else:
+            text = f"no longer holds body {body}, which has sunk in at {place}: the field in which"
         yield (
             "deep",
-            f"body {shell} gave way to body {body} by {depth:.2g} m at "
-            f"({', '.join(f'{x:.3g}' for x in at)}) m, and the field in which they touch is "
-            f"{thickness:.2g} m thick: points deeper than half of that are not found, and bodies "
-            "may pass through each other; use a field of the whole thickness of the body, a "
-            "stiffer solid or smaller forces",
+            f"body {shell} {text} they touch is {thickness:.2g} m thick: points deeper than half "
+            "of that are not found, and bodies may pass through each other; use a field of the "
+            "whole thickness of the body, a stiffer solid or smaller forces",
         )
+
+
+def doubts_of_places(
+    shell: int, body: int, at: tuple[float, float, float]
+) -> Iterator[tuple[str, str]]:
+    """Yield the warning of a contact beyond the points of a field that yields.
+
+    shell: the body, -2, -3, ... for fixed ones, with the field; body: the other one, the same:
+    there is none; at: the place in the world [m].
+    """
+    if shell != body:
+        yield (
+            "beyond",
+            f"body {body} touches body {shell} at {_place(at)}, where its local compliance has no "
+            "points on this side: the field is rigid there, and deep contacts that slide past the "
+            "last points are thrown off; give local points on all sides that are touched",
+        )
+
+
+def _place(at: tuple[float, float, float]) -> str:
+    return f"({', '.join(f'{x:.3g}' for x in at)}) m"

@@ -23,7 +23,12 @@ from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
 from reducedfem.solid.plausible import warn_of_gravity, warn_of_strain
 from reducedfem.world.contacts import WorldContacts, WorldReport
-from reducedfem.world.plausible import doubts_of_body, doubts_of_fixed, doubts_of_steps
+from reducedfem.world.plausible import (
+    doubts_of_body,
+    doubts_of_fixed,
+    doubts_of_places,
+    doubts_of_steps,
+)
 from reducedfem.world.springs import (
     checked_stiffness,
     doubts_of_springs,
@@ -424,6 +429,7 @@ class World:
             self._core.step(step_count(n), tell, threads())
         report = self._core.report()
         self._warn(doubts_of_steps(self._dt, report[9:11], report[11:15], report[15:21]))
+        self._warn(doubts_of_places(*report[23:26]))
         self._warn(doubts_of_fixed(report[21] if report[22] else None, report[22]))
         if not self._trained:
             return
