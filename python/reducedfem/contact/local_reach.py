@@ -74,7 +74,7 @@ def require_reach(
 def warn_of_reach(reach: float, embedding: Embedding, moves: _Mask, stacklevel: int) -> None:
     """Warn of a reach below the size of the elements."""
     longest = _edges(embedding)[moves].max()
-    if reach < longest:
+    if reach < (1.0 - _ROUNDING) * longest:
         warn(
             f"reach is {reach:g} m, but elements that contain points have edges up to "
             f"{longest:.3g} m: points that soften each other are left out, and forces may be off "
