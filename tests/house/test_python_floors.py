@@ -29,7 +29,7 @@ ALLOWED = {
     "geometry": {"base", "io", "drawing", "material"},
     "solid": {"base", "drawing", "geometry", "material"},
     "reduction": {"base", "io", "drawing", "geometry", "material", "solid"},
-    "contact": {"base", "io", "geometry", "solid", "reduction"},
+    "contact": {"base", "io", "geometry", "material", "solid", "reduction"},
     "dynamics": {"base", "geometry", "solid", "reduction", "contact"},
     "haptics": {
         "base", "io", "pictures", "geometry", "solid", "reduction", "contact", "dynamics", "touch",
