@@ -18,7 +18,7 @@ Settings = structure(
 )  # fmt: skip
 Limits = structure(
     "rf_friction_limits", tolerance=ctypes.c_double, budget_us=ctypes.c_double,
-    stop=ctypes.c_void_p, context=ctypes.c_void_p,
+    sweeps=ctypes.c_bool, stop=ctypes.c_void_p, context=ctypes.c_void_p,
 )  # fmt: skip
 Report = structure(
     "rf_friction_report", end=ctypes.c_int, residual=ctypes.c_double, sweeps=ctypes.c_int32,
@@ -56,7 +56,7 @@ class Solver:
         """Return status, forces and report."""
         free, mus = np.ascontiguousarray(free), np.full(self.m, float(mu))
         force, gap = np.full((2, self.m, 3), np.nan)
-        report, limits = Report(), Limits(1e-10, budget, None, None)
+        report, limits = Report(), Limits(1e-10, budget, False, None, None)
         status = library().rf_friction_solve_rt(
             self.handle,
             free.ctypes.data,
