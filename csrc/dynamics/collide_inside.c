@@ -9,8 +9,8 @@
 //
 // Responses A^-1 e to unit forces at a node are solved for once, for the lengths of the factors
 // (dynamics/prefactored.h).  W~ of a length between two of them is interpolated and exceeds W by at
-// most 9/8: solves with W~, of which each has the difference W f - W~ f by the forces f of the one
-// before, leave at most about a ninth of the error.
+// most 9/8.  Solves with W~ are therefore repeated, each with the difference W f - W~ f of the
+// forces f of the one before: the error falls to about a ninth each time.
 #include <math.h>
 #include <string.h>
 

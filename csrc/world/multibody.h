@@ -40,9 +40,7 @@
 // bore a force in the last step and are inside with their dimple; gaps and directions are those
 // with the dimple of the last step.  Dampers do not act on it.  Shells with nothing but S may be
 // fixed.  The field of a shape with S yields as its points do: at a place between them it has the
-// dimple by the weights of pointshell/blend.h, and spreads the force to them by the same.  Axes of
-// contact are normal to the surface with its dimple, so that forces have a potential
-// (world/pair_rows.h).
+// dimple by the weights of pointshell/blend.h, and spreads the force to them by the same.
 //
 // Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
 // passed the middle of a thin part have no force: it would push them out on the other side.  Points

@@ -72,7 +72,7 @@ def doubt_turns(
     """Warn of handles that turn too far for displacements, forces or energies of order 1.
 
     `turns` are those of the core: the largest in the frame [rad], the largest relative one
-    [degrees] and its two handles, the second of which may be the fixed nodes.
+    [degrees] and its two handles; the number of handles stands for the fixed nodes.
     """
     in_frame, degrees, first, second = turns
     if in_frame <= (FAR_TURN if of == "displacements" else MOST_TURN):
