@@ -245,14 +245,19 @@ def test_a_graded_solid_touches_with_damping_inside():
     assert np.abs(solid.solve_static(force) - sim.displacement).max() < 1e-3 * size
 
 
-def test_copies_continue_with_the_same_bits():
-    solid = block()
+def copies_in_contact():
+    """Return a simulation that has begun to touch a turning ball, and two copies of it."""
     tool = rf.RigidProxy(rf.SphereField([0.05, 0.05, 0.145], 0.04), 0.2)
-    sim = rf.CentralDifferences(solid, None, (0, 0.01), contact=tool, implicit_damping=True)
+    sim = rf.CentralDifferences(block(), None, (0, 0.01), contact=tool, implicit_damping=True)
     tool.move([0.0, 0.0, 0.0], velocity=[0.0, 0.1, -1.0], angular_velocity=[1.0, 2.0, 3.0])
     while not sim.contact.nodes.size:
         sim.step()
-    copies = [sim, sim.clone(), pickle.loads(pickle.dumps(sim))]
+    return [sim, sim.clone(), pickle.loads(pickle.dumps(sim))]
+
+
+def test_copies_continue_with_the_same_bits():
+    copies = copies_in_contact()
+    sim = copies[0]
     for one in copies:
         one.step(n=10)
     assert sim.contact.nodes.size > 0
@@ -369,13 +374,8 @@ def test_a_mirrored_block_rests(beta):
 
 
 def test_copies_continue_in_steps_of_another_length():
-    solid = block()
-    tool = rf.RigidProxy(rf.SphereField([0.05, 0.05, 0.145], 0.04), 0.2)
-    sim = rf.CentralDifferences(solid, None, (0, 0.01), contact=tool, implicit_damping=True)
-    tool.move([0.0, 0.0, 0.0], velocity=[0.0, 0.1, -1.0], angular_velocity=[1.0, 2.0, 3.0])
-    while not sim.contact.nodes.size:
-        sim.step()
-    copies = [sim, sim.clone(), pickle.loads(pickle.dumps(sim))]
+    copies = copies_in_contact()
+    sim = copies[0]
     for one in copies:
         one.step(n=2, dt=0.6 * sim.dt)
         one.step(n=3)
